@@ -58,7 +58,15 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
     "norms/norms.toml": ("feature.*.label",),
     "report/tables.toml": ("*.title",),
     "result_words.toml": ("action.*.*", "issue.*.*"),
-    "signs/signs.toml": ("sign.*.known", "sign.*.confounders.*"),
+    "signs/signs.toml": (
+        "grade.*",
+        "sign.*.known",
+        "sign.*.construct",
+        "sign.*.cut_rationale",
+        "sign.*.confounders.*",
+        "sign.*.evidence.*.direction",
+        "sign.*.evidence.*.strength",
+    ),
 }
 """Resource files with texts for people: path in `resources` to patterns of keys, such as `action.*.title`."""
 
@@ -68,7 +76,11 @@ _HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk 
 @cache
 def source_texts() -> Catalog:
     """Every text for people, with where it stands; by file and line."""
-    from vbdesk.contract.catalog import SignName  # not known where a wheel is built
+    from typer.main import get_command  # none of these is known where a wheel is built
+
+    from vbdesk.cli.command_language import help_texts
+    from vbdesk.cli.main import app
+    from vbdesk.contract.catalog import SignName
 
     catalog = Catalog(**_HEADER, creation_date=datetime(2026, 1, 1, tzinfo=UTC))
     for path in sorted(SOURCE.rglob("*.py")):
@@ -82,6 +94,8 @@ def source_texts() -> Catalog:
         for key, text in texts_of(data):
             if any(re.fullmatch(pattern.replace(".", r"\.").replace("*", "[^.]+"), key) for pattern in patterns):
                 catalog.add(text, locations=[(f"resources/{name}", None)], auto_comments=[key])
+    for text in help_texts(get_command(app)):
+        catalog.add(text, locations=[("src/vbdesk/cli/main.py", None)], auto_comments=["Help of a command"])
     for sign in SignName:
         catalog.add(sign.label, locations=[("src/vbdesk/contract/catalog.py", None)], auto_comments=["Name of a sign"])
     return catalog

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,16 +67,16 @@ def test_where_one_speaker_is_heard_that_is_said(run, male_speech_file):
     dialogue = male_speech_file.with_name("dialogue_two_speakers_40s.flac")
     two = run("analyze", dialogue, "--sign", "stress", "--diarize")[1]
     assert said not in two
-    assert "speaker_2, " in two
+    assert "Voice 2: " in two
 
 
 def test_without_json_people_read_levels_and_never_scores(run, male_speech_file):
     code, stdout, _ = run("analyze", male_speech_file, "--model", "breath")
     assert code == 0
-    for part in ("Overall level", "Recommended action", "Airway Obstruction Pattern", "Speech", "issues: none"):
+    for part in ("Overall level", "Recommended action", "Airway Obstruction Pattern", "Speech", "No issue."):
         assert part in stdout
     assert stdout.endswith("For care staff, not a diagnosis.\n")
-    assert "0." not in stdout
+    assert not re.search(r"\b0\.\d", stdout)
 
 
 def test_a_missing_file_is_a_slip_of_the_caller(run, tmp_path):
@@ -132,7 +133,7 @@ def test_a_file_over_the_size_limit_is_refused(run, tmp_path):
 def test_the_evidence_of_a_sign_is_shown(run):
     code, stdout, _ = run("signs", "show", "elevated-blood-pressure")
     assert code == 0
-    for part in ("Evidence grade  D, placeholder", "Highest level   low", "+0.2500", "antihypertensive drugs"):
+    for part in ("Evidence grade D, placeholder", "Highest level  Low", "+0.2500", "antihypertensive drugs"):
         assert part in stdout
 
 

@@ -174,14 +174,14 @@ def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, offi
     handed_over = field.type("export", stick, "--for", key)
     assert handed_over.exit_code == 0, handed_over.output
     assert handed_over.stdout.strip() == str(file_on(stick))
-    assert "2 recordings handed over" in handed_over.stderr
+    assert "2 recordings were handed over." in handed_over.stderr
     taken = office.type("import", file_on(stick))
-    assert taken.stdout == "2 recordings imported and in the queue now.\n"
+    assert taken.stdout == "2 recordings were imported and are in the queue now.\n"
     assert "2 recordings were here before" in office.type("import", file_on(stick)).stdout
     assert office.states() == [OutboxState.WAITING] * 2
     listed = field.type("list").stdout
     assert f"{file_on(stick).name}: " in listed
-    assert "2 recordings: 2 handed over" in listed
+    assert "2 recordings: handed over 2" in listed
     (document,) = json.loads(field.type("list", "--json").stdout)
     assert (document["recordings"], document["states"], document["finished"]) == (2, {"handed_over": 2}, True)
 
@@ -204,7 +204,7 @@ def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, s
     assert "passphrase does not open" in office.type("import", path, answers=("seven boats on the sea",)).stderr
     assert office.states() == []
     taken = office.type("import", path, answers=(PASSPHRASE,))
-    assert "2 recordings imported" in taken.stdout
+    assert "2 recordings were imported" in taken.stdout
     assert PASSPHRASE not in taken.output
 
 
@@ -295,7 +295,7 @@ def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, off
     field.type("export", stick, "--for", office.type("key").stdout.strip(), "--group", "ward4-1")
     assert sorted(field.states()) == [OutboxState.HANDED_OVER, OutboxState.WAITING]
     back = field.type("take-back", file_on(stick).name)
-    assert back.stdout.startswith("1 recording back in the queue.")
+    assert back.stdout.startswith("1 recording is back in the queue.")
     assert field.states() == [OutboxState.WAITING] * 2
     again = field.type("take-back", file_on(stick).name)
     assert (again.exit_code, "Nothing of this bundle" in again.stderr) == (1, True)

@@ -31,7 +31,7 @@ def test_it_prints_a_checklist_by_profile_and_ends_with_status_1_while_something
 def test_a_fresh_computer_needs_no_mending(tmp_path):
     done = doctor("--data-dir", tmp_path)
     assert done.exit_code == 0
-    assert done.stdout.endswith("Nothing needs mending.\n")
+    assert done.stdout.endswith("Nothing needs to be fixed.\n")
 
 
 def test_the_bundle_is_written_where_it_was_asked_for(folder, tmp_path):

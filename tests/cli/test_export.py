@@ -146,7 +146,7 @@ def test_what_a_folder_of_results_has_is_not_asked_for(vbdesk, near_service, sub
         (("--format", "json", "--no-scores"), "JSON holds"),
         (("--format", "csv", "--job", "x"), "--job goes with"),
         (("--format", "bids", "--audio", "/nowhere"), "--audio names"),
-        (("--format", "csv", "--language", "no language"), "no BCP 47 tag"),
+        (("--format", "csv", "--service-language", "no language"), "no BCP 47 tag"),
         (("--format", "csv", "--results", "/nowhere"), "vbdesk sync --results /nowhere"),
         (("--format", "pdf", "--sign-off", " "), "name of the person"),
     ],

@@ -52,10 +52,10 @@ def test_a_subject_and_a_cohort_are_read(vbdesk, subject):
 
 
 def test_membership_is_edited_and_a_deletion_is_asked_for(vbdesk, subject):
-    assert vbdesk("groups", "create", "cohort").stdout == "cohort is there, empty.\n"
+    assert vbdesk("groups", "create", "cohort").stdout == "The group cohort is there, empty.\n"
     assert vbdesk("groups", "create", "cohort").exit_code == 1
     added = vbdesk("groups", "add", "cohort", subject[0], "0198c0de-0000-7000-8000-00000000dead")
-    assert added.stdout.startswith("1 added; not found: ")
+    assert added.stdout.startswith("1 job was added. Not found: ")
     assert added.exit_code == 1
     assert json.loads(vbdesk("groups", "add", "cohort", *subject, "--json").stdout)["added"] == [subject[1]]
     assert vbdesk("groups", "remove", "cohort", subject[0]).exit_code == 0

@@ -188,7 +188,7 @@ def test_the_method_may_be_named_in_the_file_or_on_the_line(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--method", "tss-9"], "There is no method tss-9; choose tss-1 or tss-2."),
+        (["--method", "tss-9"], "There is no method tss-9. Choose one of: tss-1, tss-2."),
         (["--parameters", "gone.toml"], "gone.toml cannot be read"),
         (
             ["--method", "tss-1", "--parameters", str(resource("longitudinal", "tss-2.toml"))],

@@ -34,7 +34,7 @@ def test_the_sheet_of_a_sign_says_everything_that_stands_behind_it(run, name):
     flat = " ".join(stdout.split())
     assert f"calibration {reference.calibration.meta.version}" in flat
     assert f"Evidence grade {sign.evidence_grade}" in flat
-    assert f"Highest level {sign.max_level}" in flat
+    assert f"Highest level {sign.max_level.value.capitalize()}" in flat
     assert sign.known in flat
     for row in sign.evidence:
         assert f"{row.weight:+.4f} {row.direction}" in flat
@@ -58,7 +58,7 @@ def test_the_sheet_as_json_carries_the_numbers(run):
 def test_levels_above_the_highest_allowed_are_marked(run):
     sheet = json.loads(run("signs", "show", "hypervigilance", "--json")[1])
     assert [cut["reported"] for cut in sheet["cuts"]] == [True, True, False, False]
-    assert run("signs", "show", "hypervigilance")[1].count("(reported as consider)") == 2
+    assert run("signs", "show", "hypervigilance")[1].count("(reported as Consider)") == 2
 
 
 def test_twins_are_named_on_both_sheets(run):

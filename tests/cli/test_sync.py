@@ -93,7 +93,7 @@ def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_p
     assert [entry["state"] for entry in report["recordings"]] == ["done", "done"]
     said = capsys.readouterr()
     assert said.out.count("ward4-0172, ") == 2
-    assert "2 of 2 have their result; nothing waits." in said.out
+    assert "2 of 2 recordings have their result. Nothing waits." in said.out
     assert said.err.startswith("2 recordings")
     library = opened()
     assert all(item.result is not None for item in library.list())
@@ -115,7 +115,7 @@ def test_what_waits_for_consent_is_said_and_does_not_hold_the_command(
     assert status_of_report(report) == 4, "a person must act first"
     said = capsys.readouterr().out
     assert "this profile requires it. Note the consent" in said
-    assert "1 not sent before you decide" in said
+    assert "1 is not sent before you decide." in said
     assert jobs_of(near_service) == []
     library = opened()
     library.consents.give("ward4-0172", ConsentKind.RESEARCH)
@@ -596,7 +596,7 @@ def test_a_doubtful_time_is_said_with_what_to_do_and_nothing_is_sent(
 ):
     report = sync(tmp_path, vault)
     said = capsys.readouterr()
-    assert "0 of 2 have their result; 2 not sent before you decide." in said.out
+    assert "0 of 2 recordings have their result. 2 are not sent before you decide." in said.out
     assert said.err.count("The clock here was behind: it gave ") == 2
     for take_id in doubtful:
         assert f"--time {take_id}=suggested, --time {take_id}=keep, --time {take_id}=DATE-AND-TIME." in said.err
@@ -674,7 +674,7 @@ def test_what_waits_for_a_person_is_named_with_its_id_in_every_run(
         said = capsys.readouterr().out
         assert f"--send-again {item.take_id}" in said
         assert f"--look-again {item.take_id}" in said
-        assert "1 not sent before you decide" in said
+        assert "1 is not sent before you decide." in said
         assert [entry["take_id"] for entry in report["attention"]] == [item.take_id]
     assert sync(tmp_path, vault, look_again=[item.take_id])["done"] == 1
     assert "attention" not in sync(tmp_path, vault)

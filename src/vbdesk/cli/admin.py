@@ -11,8 +11,9 @@ import typer
 from vbdesk.cli import admin_encryption, admin_operations, admin_secrets
 from vbdesk.cli.admin_context import AccountId, AsJson, DataDir, give_keys, opened_database, show, show_list
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import confirm, fail
 from vbdesk.contract.limits import Plan
+from vbdesk.language import _, formats
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -133,9 +134,9 @@ def delete_account(
     with _eraser(data_dir) as eraser:
         content = asdict(eraser.count_account(account))
         if not yes:
-            counted = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in content.items())
-            typer.echo(f"This permanently removes {counted}.", err=True)
-            typer.confirm(f"Delete the account {account}?", abort=True, err=True)
+            counted = formats.list_of([f"{name}: {count}" for name, count in content.items()])
+            typer.echo(_("This permanently removes {counted}.", counted=counted), err=True)
+            confirm(_("Delete the account {account}?", account=account))
         erasure = eraser.erase_account(account)
         eraser.remove_owed()  # what an interrupted call left
         shown = {**asdict(erasure), "files_left": eraser.count_left()}
@@ -269,7 +270,7 @@ def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
     from vbdesk.service.credits.service import CreditsService
 
     clock = SystemClock()
-    with opened_database(data_dir, new=new) as (_, database), database.writing() as connection:
+    with opened_database(data_dir, new=new) as (_settings, database), database.writing() as connection:
         yield _Service(connection, AccountService(clock), CreditsService(clock))
 
 
@@ -284,5 +285,5 @@ def _eraser(data_dir: Path) -> Iterator["Eraser"]:
 
 def _checked_name(name: str) -> str:
     if not (1 <= len(name.strip()) <= _MAX_NAME_LENGTH and name.isprintable()):
-        fail(f"Give a name of 1 to {_MAX_NAME_LENGTH} characters.")
+        fail(_("Give a name of 1 to {length} characters.", length=_MAX_NAME_LENGTH))
     return name.strip()

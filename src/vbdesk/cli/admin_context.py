@@ -11,6 +11,7 @@ import typer
 
 from vbdesk.cli.output import fail, print_json, say, table
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
@@ -80,12 +81,17 @@ def opened_database(
         KeyUnusable,
         Damaged,
     ) as error:
-        fail(str(error))
+        fail(translated(error))
     except OSError as error:
-        fail(f"The folder {data_dir} cannot be used: {error.strerror}.")
+        fail(_("The folder {data_dir} cannot be used: {reason}.", data_dir=data_dir, reason=error.strerror))
     except SQLAlchemyError as error:
         if is_disk_full(error):
-            fail(f"The disk of the database of {data_dir} is full. Nothing was changed. Make room and run it again.")
+            fail(
+                _(
+                    "The disk of the database of {data_dir} is full. Nothing was changed. Make room and run it again.",
+                    data_dir=data_dir,
+                )
+            )
         fail(database_fault(settings, error))
 
 
@@ -109,10 +115,10 @@ def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
     try:
         settings = load_settings(data_dir)
     except SettingsInvalid as error:
-        fail(str(error))
+        fail(translated(error))
     begun = settings.database_url or settings.database_file.exists() or (settings.data_dir / SETTINGS_FILE).exists()
     if not (new or begun):
-        fail(f"There is no service in {data_dir}. Check --data-dir.")
+        fail(_("There is no service in {data_dir}. Check --data-dir.", data_dir=data_dir))
     return settings
 
 

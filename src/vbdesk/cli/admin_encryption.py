@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, opened_store, show
 from vbdesk.cli.output import fail
+from vbdesk.language import _
 
 app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named, never shown.")
 
@@ -21,13 +22,18 @@ def create_key(
 
     place = file.expanduser().resolve()
     if any((folder / "vbdesk.db").exists() for folder in place.parents):
-        fail(f"{file} would be in the folder of a service. Keep the key apart from the data that it protects.")
+        fail(
+            _(
+                "{file} would be in the folder of a service. Keep the key apart from the data that it protects.",
+                file=file,
+            )
+        )
     try:
         key = create_key_file(place)
     except FileExistsError:
-        fail(f"There is a file already: {file}. It is left as it is; choose another name.")
+        fail(_("There is a file already: {file}. It is left as it is; choose another name.", file=file))
     except OSError as error:
-        fail(f"{file} cannot be written: {error.strerror}.")
+        fail(_("{file} cannot be written: {reason}.", file=file, reason=error.strerror))
     show({"key": key.name, "file": str(file)}, as_json)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, opened_database, opened_settings, opened_store, show, show_list
 from vbdesk.cli.output import fail
+from vbdesk.language import _, ngettext, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.engine.recomputed_readings import RecomputedCount
@@ -27,7 +28,7 @@ def database_status(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show the schema's revision, this vbdesk's, and the oldest that works with the schema; changes nothing."""
     from vbdesk.service.kernel.db.migrate import status
 
-    with opened_database(data_dir, migrate=False) as (_, opened), opened.reading() as connection:
+    with opened_database(data_dir, migrate=False) as (_settings, opened), opened.reading() as connection:
         found = status(connection)
     show({**asdict(found), "state": found.state.value}, as_json)
 
@@ -37,7 +38,7 @@ def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Migrate the schema while processes run; a start does the same."""
     from vbdesk.service.kernel.db.migrate import status
 
-    with opened_database(data_dir) as (_, opened), opened.reading() as connection:
+    with opened_database(data_dir) as (_settings, opened), opened.reading() as connection:
         found = status(connection)
     show({**asdict(found), "state": found.state.value}, as_json)
 
@@ -55,7 +56,7 @@ def back_up_database(
         try:
             size = back_up(opened, settings.data_dir, to)
         except BackupFailed as failure:
-            fail(str(failure))
+            fail(translated(failure))
     show({"file": str(to), "size_bytes": size}, as_json)
 
 
@@ -85,7 +86,7 @@ def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
     """List the processes that run jobs, with the jobs that each runs."""
     from vbdesk.service.health.executor_list import list_executors
 
-    with opened_database(data_dir) as (_, opened), opened.reading() as connection:
+    with opened_database(data_dir) as (_settings, opened), opened.reading() as connection:
         found = list_executors(connection)
     show_list([asdict(executor) for executor in found], as_json)
 
@@ -108,7 +109,7 @@ def save(
     from vbdesk.service.maintenance.audio_copies import save_audio, save_quarantine
 
     if quarantined and prune:
-        fail("--prune does not go with --quarantined: the quarantine is not all that the folder may hold.")
+        fail(_("--prune does not go with --quarantined: the quarantine is not all that the folder may hold."))
     with _matching_store(data_dir) as access:
         encrypted = is_encrypted(access.database)
         if access.storage.checks_addresses_itself:
@@ -132,7 +133,7 @@ def restore(
     from vbdesk.service.maintenance.store_identity import require_no_other
 
     if not source.is_dir():
-        fail(f"There is no folder {source}.")
+        fail(_("There is no folder {folder}.", folder=source))
     with opened_store(data_dir) as (opened, store):
         require_no_other(opened, store)
         require_key(opened)
@@ -219,7 +220,7 @@ def recompute_group(
             recomputer = ReadingRecomputer(opened, store, settings, slots, analyse_file)
             count = recomputer.recompute(version, account, group, _tell_progress)
         except NoChildStarts:
-            fail("No analysis process starts on this machine. Run vbdesk doctor --service here.")
+            fail(_("No analysis process starts on this machine. Run vbdesk doctor --service here."))
         finally:
             slots.close()
     show({"calibration": version, **asdict(count)}, as_json)
@@ -227,7 +228,9 @@ def recompute_group(
 
 def _tell_progress(count: "RecomputedCount") -> None:
     if count.recomputed % _TOLD_EVERY == 0:
-        typer.echo(f"{count.recomputed} readings were made again.", err=True)
+        typer.echo(
+            ngettext("{count} reading was made again.", "{count} readings were made again.", count.recomputed), err=True
+        )
 
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
@@ -235,7 +238,7 @@ def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
     from vbdesk.clock import SystemClock
     from vbdesk.service.engine.queue_state import read_queue_state
 
-    with opened_database(data_dir) as (_, opened), opened.reading() as connection:
+    with opened_database(data_dir) as (_settings, opened), opened.reading() as connection:
         state = read_queue_state(connection, SystemClock().now())
     show(asdict(state), as_json)
 

@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
+from vbdesk.language import _, ngettext, translated
 from vbdesk.privacy import make_private
 
 if TYPE_CHECKING:
@@ -34,14 +35,19 @@ def create(
     settings = opened_settings(data_dir, new=True)
     file = _file_of(settings)
     if file.path.exists():
-        fail(f"There is a key file already: {file.path}. To change the key, use vbdesk admin secrets rotate.")
+        fail(
+            _(
+                "There is a key file already: {path}. To change the key, use vbdesk admin secrets rotate.",
+                path=file.path,
+            )
+        )
     if settings.database_url or settings.database_file.exists():
         _check_encrypted_secrets(data_dir, file, forget=forget_webhooks)
     try:
         make_private(file.path.parent)
         file.create()
     except OSError as error:
-        fail(f"{file.path} cannot be written: {error.strerror}.")
+        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=error.strerror))
     show({"key": _keys_in(file)[0].name, "file": str(file.path)}, as_json)
 
 
@@ -75,7 +81,13 @@ def rotate(
     try:
         added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
     except OSError as error:
-        fail(f"{file.path} cannot be written: {error.strerror}. Rotate where the file is kept, then copy it.")
+        fail(
+            _(
+                "{path} cannot be written: {reason}. Rotate where the file is kept, then copy it.",
+                path=file.path,
+                reason=error.strerror,
+            )
+        )
     shown = {"key": added.name, "seals_from": added.seals_from, "file": str(file.path)}
     show(shown if encryption_key is None else {**shown, "encryption_key": encryption_key}, as_json)
 
@@ -108,18 +120,27 @@ def prune(
         sealing = sealing_first(keys, moment)[0]
         if not now and (moment - sealing.seals_from).total_seconds() < settings.upload_valid_s:
             fail(
-                f"The key that seals now has done so for less than {settings.upload_valid_s / 60:g} minutes, so upload "
-                "addresses of the key before are still open. Wait, or say --now."
+                _(
+                    "The key that seals now has done so for less than {minutes:g} minutes, so upload addresses of the"
+                    " key before are still open. Wait, or say --now.",
+                    minutes=settings.upload_valid_s / 60,
+                )
             )
         older = count_seals(database, open_secrets(settings)).older
         if older:
-            fail(f"{older} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.")
+            fail(
+                ngettext(
+                    "{count} secret is sealed by an older key: reseal first with vbdesk admin secrets reseal.",
+                    "{count} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.",
+                    older,
+                )
+            )
         pruned = _prune_key_file(settings, database)
     kept, removed = _parted(keys, sealing.seals_from)
     try:
         file.replace(kept)
     except OSError as error:
-        fail(f"{file.path} cannot be written: {error.strerror}.")
+        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=error.strerror))
     shown = {"removed": [key.name for key in removed], "kept": [key.name for key in kept]}
     show({**shown, "encryption_keys_removed": pruned} if pruned else shown, as_json)
 
@@ -132,7 +153,7 @@ def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
 
     if not (settings.database_url or settings.database_file.exists()):
         return None
-    with opened_database(data_dir) as (_, database):
+    with opened_database(data_dir) as (_settings, database):
         if not is_encrypted(database):
             return None
         require_key(database)
@@ -163,7 +184,7 @@ def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -
     from vbdesk.service.kernel.secret_box import missing_but_needed
     from vbdesk.service.maintenance.resealing import any_sealed, forget_sealed
 
-    with opened_database(data_dir, migrate=False) as (_, database):
+    with opened_database(data_dir, migrate=False) as (_settings, database):
         if not any_sealed(database):
             return
         if not forget:
@@ -189,4 +210,4 @@ def _keys_in(file: "KeyFile") -> "RootKeys":
     try:
         return file.read()
     except SecretsDamaged as error:
-        fail(str(error))
+        fail(translated(error))

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, print_json, say
+from vbdesk.cli.output import columns, fail, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.contract.spoken_language import SpokenLanguage
+from vbdesk.language import N_, _, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 USAGE = 2
 FAILURE = 1
-NOTICE = "For care staff, not a diagnosis."
+NOTICE = N_("For care staff, not a diagnosis.")
 
 
 def analyze(
@@ -49,9 +50,9 @@ def analyze(
     _check_language(language)
     spoken = SpokenLanguage(known_language(recording_language), second_language)
     if not file.exists():
-        fail(f"There is no file {file}.", USAGE)
+        fail(_("There is no file {file}.", file=file), USAGE)
     if not file.is_file():
-        fail(f"{file} is not a file. Name a recording.", USAGE)
+        fail(_("{file} is not a file. Name a recording.", file=file), USAGE)
     result = _analyze(file, target, diarize, language, norms, spoken)
     if as_json:
         print_json(result, indent=2)
@@ -67,15 +68,15 @@ def _target(
     from vbdesk.signs.target import ScoringTarget, UnknownTarget
 
     if (model is None) == (sign is None):
-        fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+        fail(_("Say what to analyse for: either --model NAME or --sign NAME."), USAGE)
     if signs_dir is not None and not signs_dir.is_dir():
-        fail(f"There is no folder {signs_dir}.", USAGE)
+        fail(_("There is no folder {folder}.", folder=signs_dir), USAGE)
     try:
         if model is not None:
             return ScoringTarget.model(model)
         return find_sign(sign or "", PluginSource(signs_dir, allow_pickles))
     except UnknownTarget as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _check_language(tag: str) -> None:
@@ -84,7 +85,7 @@ def _check_language(tag: str) -> None:
     try:
         find_language(tag)
     except UnknownLanguage as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _analyze(
@@ -110,36 +111,46 @@ def _analyze(
             decode(file), target, diarize=diarize, language=language, norms_file=norms, spoken=spoken
         )
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
-        fail(str(error), FAILURE)
+        fail(translated(error), FAILURE)
     except OSError as error:
-        fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
+        fail(_("{file} cannot be read: {reason}.", file=file, reason=error.strerror), FAILURE)
 
 
 def result_lines(result: "ModelResult | SignResult") -> list[str]:
     """A result as text."""
     from vbdesk.contract.results import ModelResult, signals_of
     from vbdesk.contract.rounding import whole
-    from vbdesk.report.result_texts import overall_word
+    from vbdesk.report.reader_words import speaker_word
+    from vbdesk.report.result_texts import overall_word, result_texts
 
     lines: list[str] = []
     if isinstance(result, ModelResult):
         summary = result.summary
-        lines += [
-            f"Overall level       {overall_word(summary.overall_level)}",
-            f"Recommended action  {summary.recommended_action}",
-            f"Flagged             {summary.flagged_count} of {len(result.signals)}",
-            "",
-        ]
+        action = result_texts().action[summary.recommended_action]
+        flagged = _("{count} of {total}", count=summary.flagged_count, total=len(result.signals))
+        lines += columns(
+            (_("Overall level"), overall_word(summary.overall_level)),
+            (_("Recommended action"), _(action.title)),
+            (_("Flagged"), flagged),
+        )
+        lines.append("")
     lines += _signal_table(signals_of(result))
     if result.speakers is not None and len(result.speakers) == 1:
-        lines += ["", "One speaker is heard; the levels are those of the whole recording."]
+        lines += ["", _("One speaker is heard; the levels are those of the whole recording.")]
     for speaker in result.speakers or []:
-        lines += ["", f"{speaker.speaker}, {whole(speaker.speech_seconds)} seconds of speech"]
+        lines += [
+            "",
+            _(
+                "{speaker}: {seconds} s of speech",
+                speaker=speaker_word(speaker.speaker),
+                seconds=whole(speaker.speech_seconds),
+            ),
+        ]
         lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
     lines += ["", _quality_line(result.audio_quality), ""]
     if isinstance(result, ModelResult):
         lines.append(result.summary.description.summary)
-    return [*lines, NOTICE]
+    return [*lines, _(NOTICE)]
 
 
 def _norms_line(norms: Path | None) -> list[str]:
@@ -147,17 +158,23 @@ def _norms_line(norms: Path | None) -> list[str]:
 
     if norms is None:
         return []
-    return [f"Norms {load_reference_data(norms_file=norms).norms.meta.version}, of {norms.name}"]
+    version = load_reference_data(norms_file=norms).norms.meta.version
+    return [_("Norms {version}, of {file}", version=version, file=norms.name)]
 
 
 def _signal_table(signals: "list[Signal]") -> list[str]:
-    width = max(len(signal.label) for signal in signals)
-    return [f"{signal.label:<{width}}  {signal.level:<12}  evidence {signal.evidence_grade}" for signal in signals]
+    from vbdesk.report.reader_words import label_word, level_word
+
+    return columns(
+        *(
+            (label_word(signal.label), level_word(signal.level), _("evidence {grade}", grade=signal.evidence_grade))
+            for signal in signals
+        )
+    )
 
 
 def _quality_line(quality: "AudioQuality") -> str:
-    from vbdesk.contract.rounding import whole
+    from vbdesk.report.result_texts import quality_text
 
-    speech = "unknown" if quality.voice_percentage is None else f"{whole(quality.voice_percentage)} % of the recording"
-    clarity = "unknown" if quality.audio_clarity is None else f"{whole(quality.audio_clarity)} of 100"
-    return f"Speech {speech}, clarity {clarity}, issues: {', '.join(quality.issues) or 'none'}"
+    said = quality_text(quality)
+    return " ".join((said.figures or _("Speech and clarity are not known."), *(said.issues or [_("No issue.")])))

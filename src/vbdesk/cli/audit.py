@@ -9,6 +9,7 @@ import typer
 from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, report_errors, vault_of
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.paths import desk_paths
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,9 +36,15 @@ def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJso
         ok = found.ok and not findings
         print_json({"ok": ok, "entries": found.count, "broken_at": found.broken_at, "findings": findings})
     elif found.ok and findings:
-        say(f"The entries of the audit log that are here, {found.count} in all, are as vbdesk wrote them.", *findings)
+        say(
+            _(
+                "The entries of the audit log that are here, {count} in all, are as vbdesk wrote them.",
+                count=found.count,
+            ),
+            *map(translated, findings),
+        )
     else:
-        say(found.sentence, *findings)
+        say(translated(found.sentence), *map(translated, findings))
     if findings or not found.ok:
         raise typer.Exit(CHANGED)
 
@@ -51,9 +58,9 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
     if as_json:
         print_json([_plain(entry) for entry in entries])
     else:
-        say(*(_lines(entries) or ["Nothing was done yet."]))
+        say(*(_lines(entries) or [_("Nothing was done yet.")]))
     if findings or not found.ok:
-        fail("\n".join([*([] if found.ok else [found.sentence]), *findings]), CHANGED)
+        fail("\n".join(map(translated, [*([] if found.ok else [found.sentence]), *findings])), CHANGED)
 
 
 @app.command()
@@ -71,8 +78,8 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
         try:
             held.library.accept_copy()
         except NotAllowed as error:
-            fail(str(error), ACT_FIRST)
-        say(*accepted, "You accepted the list as it is. Recordings are sent again.")
+            fail(translated(error), ACT_FIRST)
+        say(*map(translated, accepted), _("You accepted the list as it is. Recordings are sent again."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +111,15 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     with report_errors():
         profile = named_profile(wanted, place)
         if profile.secrets == "session":
-            fail("The key of these recordings is kept by the open desk alone, so their log cannot be read.", ACT_FIRST)
+            fail(
+                _("The key of these recordings is kept by the open desk alone, so their log cannot be read."), ACT_FIRST
+            )
         vault = vault_of(profile, place)
-        key = retry_while_waiting(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
+        key = retry_while_waiting(
+            lambda: known_library_key(vault, profile), lambda said: say(translated(said), err=True)
+        )
     if key is None:
-        fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)
+        fail(_("The key to these recordings is not in the keyring, so their log cannot be read."), ACT_FIRST)
     known_key, mark = key, read_keyring(vault, profile.high_water_name, may_ask=False)
     folder = library_folder(place.data, profile.profile_id)
     try:
@@ -120,12 +131,18 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
                 return [*found.findings, *unknown]
 
             if not copy.exists:
-                fail("\n".join(findings()) or "There are no recordings here yet.", CHANGED)
+                fail("\n".join(map(translated, findings())) or _("There are no recordings here yet."), CHANGED)
             yield _Log(AuditReader(copy.folder, known_key), findings)
     except (AuditUnreadable, LibraryKeyWrong, LibraryUnreadable) as error:
-        fail(str(error), CHANGED)
+        fail(translated(error), CHANGED)
     except OSError as error:
-        fail(f"The recordings in {folder} cannot be read: {error.strerror or error}. Nothing was changed.")
+        fail(
+            _(
+                "The recordings in {folder} cannot be read: {reason}. Nothing was changed.",
+                folder=folder,
+                reason=error.strerror or error,
+            )
+        )
 
 
 def _plain(entry: "AuditEntry") -> dict[str, object]:

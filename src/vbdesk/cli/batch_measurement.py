@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vbdesk.cli.output import say
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ def sources_with_bar(
     if not resume:
         journal_path.unlink(missing_ok=True)
     journal = MeasurementJournal(journal_path, extractor_fingerprint())
-    columns = TextColumn("Measuring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn(_("Measuring")), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     known, began = len(journal), time.monotonic()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=len(sources))
@@ -61,12 +62,20 @@ def sources_with_bar(
             sources,
             journal,
             jobs=processes(jobs),
-            on_done=lambda _: progress.update(task, advance=1),
+            on_done=lambda _done: progress.update(task, advance=1),
             measure=measure,
             digest=digest,
         )
     seconds = time.monotonic() - began
-    say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
+    say(
+        _(
+            "Measured now: {measured}, in {seconds:.0f} s; known before: {known}.",
+            measured=len(journal) - known,
+            seconds=seconds,
+            known=known,
+        ),
+        err=True,
+    )
     return outcomes
 
 
@@ -99,9 +108,9 @@ def list_failed(failed: Mapping[Path, str], folder: Path) -> None:
     """Print failed recordings with their reasons to standard error."""
     if not failed:
         return
-    say(f"Left out: {len(failed)}", err=True)
+    say(_("Left out: {count}", count=len(failed)), err=True)
     for path in list(failed)[:MOST_LISTED]:
         shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-        say(f"  {shown}: {failed[path]}", err=True)
+        say(f"  {shown}: {translated(failed[path])}", err=True)
     if len(failed) > MOST_LISTED:
-        say(f"  and {len(failed) - MOST_LISTED} more", err=True)
+        say("  " + _("and {count} more", count=len(failed) - MOST_LISTED), err=True)

@@ -21,6 +21,7 @@ from vbdesk.cli.connection import (
 )
 from vbdesk.cli.locked_library import locked_library
 from vbdesk.cli.output import fail, local_time, print_json, say
+from vbdesk.language import _, formats, ngettext, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.bundles.bundle_export import Bundle
@@ -45,9 +46,15 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
         place = desk_paths(data_dir)
         known = named_profile(profile, place)
         if known.secrets == "session":
-            fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
+            fail(
+                _(
+                    "The keys of {name} are kept by the open desk alone, as you chose: no bundle can be for it.",
+                    name=known.name,
+                ),
+                4,
+            )
         vault = vault_of(known, place)
-        say(retry_while_waiting(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
+        say(retry_while_waiting(lambda: public_key(vault, known), lambda sentence: say(translated(sentence), err=True)))
 
 
 @bundle.command(epilog=STATUSES)
@@ -68,7 +75,7 @@ def export(
 
     with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         if held.library.store.sending_blocked:  # `locked_library` has printed why
-            refusal = "Nothing was handed over, because it is not sure that this is the newest list of recordings."
+            refusal = _("Nothing was handed over, because it is not sure that this is the newest list of recordings.")
             fail(refusal, ACT_FIRST)
         chosen = None
         if group:
@@ -76,7 +83,7 @@ def export(
             items = [*waiting.items, *(left.item for left in waiting.left_out)]
             chosen = [item.take_id for item in items if item.group_id in group]
         lock = PassphraseLock(_new_passphrase()) if for_key is None else KeyLock(for_key)
-        with _progress("Writing and reading back") as progress:
+        with _progress(_("Writing and reading back")) as progress:
             try:
                 done = export_bundle(
                     held.library, owner_of(held.profile), folder, lock, take_ids=chosen, progress=progress
@@ -85,11 +92,29 @@ def export(
                 fault = disk_fault(error)
                 if fault is None:
                     raise
-                fail(f"The bundle could not be written to {folder}. {stopped_sentence(fault)}", LATER)
+                fail(
+                    _(
+                        "The bundle could not be written to {folder}. {advice}",
+                        folder=folder,
+                        advice=stopped_sentence(fault),
+                    ),
+                    LATER,
+                )
     say(str(done.path))
-    say(f"{_recordings(len(done.take_ids))} handed over.", err=True)
+    say(
+        ngettext("{count} recording was handed over.", "{count} recordings were handed over.", len(done.take_ids)),
+        err=True,
+    )
     for left in done.left_out:
-        say(f"Not handed over: {left.item.group_id}, {local_time(left.item.recorded_at)}. {left.reason}", err=True)
+        say(
+            _(
+                "Not handed over: {group_id}, {moment}. {reason}",
+                group_id=left.item.group_id,
+                moment=local_time(left.item.recorded_at),
+                reason=left.reason,
+            ),
+            err=True,
+        )
     if done.left_out:
         raise typer.Exit(ACT_FIRST if any(left.needs_person for left in done.left_out) else REFUSED)
 
@@ -109,27 +134,53 @@ def import_(
     with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         passphrase = None
         if read_head(file).needs_passphrase:
-            passphrase = typer.prompt("Passphrase of the bundle", hide_input=True, err=True)
+            passphrase = typer.prompt(_("Passphrase of the bundle"), hide_input=True, err=True)
         secret = secret_of(held.vault, held.profile, passphrase)
-        with _progress("Taking over") as progress:
+        with _progress(_("Taking over")) as progress:
             taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
     if taken.added or not (taken.known or taken.deleted or taken.clashing or taken.without_consent):
-        say(f"{_recordings(len(taken.added))} imported and in the queue now.")
+        say(
+            ngettext(
+                "{count} recording was imported and is in the queue now.",
+                "{count} recordings were imported and are in the queue now.",
+                len(taken.added),
+            )
+        )
     if taken.known:
-        say(f"{_recordings(len(taken.known))} were here before, and stay as they are.")
+        say(
+            ngettext(
+                "{count} recording was here before, and stays as it is.",
+                "{count} recordings were here before, and stay as they are.",
+                len(taken.known),
+            )
+        )
     if taken.deleted:
-        say(f"{_recordings(len(taken.deleted))} had been deleted here, and stay deleted.")
+        say(
+            ngettext(
+                "{count} recording had been deleted here, and stays deleted.",
+                "{count} recordings had been deleted here, and stay deleted.",
+                len(taken.deleted),
+            )
+        )
     for take in taken.clashing:
         say(
-            f"Not imported: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
-            "and moment. Take it back on the computer that made the bundle.",
+            _(
+                "Not imported: {group_id}, {moment}. Another recording here has this subject and moment. Take it"
+                " back on the computer that made the bundle.",
+                group_id=take.group_id,
+                moment=local_time(take.recorded_at),
+            ),
             err=True,
         )
     for take in taken.without_consent:
         say(
-            f"Not imported: {take.group_id}, {local_time(take.recorded_at)}. No consent of this subject is noted, or "
-            "it was withdrawn. Note the consent and import the bundle again, or take the recording back on the "
-            "computer that made the bundle.",
+            _(
+                "Not imported: {group_id}, {moment}. No consent of this subject is noted, or it was withdrawn. Note"
+                " the consent and import the bundle again, or take the recording back on the computer that made the"
+                " bundle.",
+                group_id=take.group_id,
+                moment=local_time(take.recorded_at),
+            ),
             err=True,
         )
     if taken.without_consent or taken.clashing:
@@ -148,14 +199,24 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
         print_json([_document(each) for each in known], indent=1)
         return
     if not known:
-        say("No bundle was made here.")
+        say(_("No bundle was made here."))
     for each in known:
-        states = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in sorted(each.states.items()))
-        to = each.public_key or "a passphrase"
-        say(f"{each.path.name}: {local_time(each.made_at)}, for {to}")
-        say(f"  {_recordings(each.recordings)}: {states or 'none here any more, or all in a later bundle'}")
+        states = formats.list_of([f"{state.replace('_', ' ')} {count}" for state, count in sorted(each.states.items())])
+        to = each.public_key or _("a passphrase")
+        say(_("{name}: {moment}, for {to}", name=each.path.name, moment=local_time(each.made_at), to=to))
+        counted = ngettext("{count} recording", "{count} recordings", each.recordings)
+        if states:
+            say("  " + _("{recordings}: {states}", recordings=counted, states=states))
+        else:
+            say("  " + _("{recordings}: none here any more, or all in a later bundle", recordings=counted))
         if not each.settled:
-            say(f"  Its file is not finished. Put the stick of {each.path} back and list again, or take it back.")
+            say(
+                "  "
+                + _(
+                    "Its file is not finished. Put the stick of {path} back and list again, or take it back.",
+                    path=each.path,
+                )
+            )
 
 
 @bundle.command("take-back")
@@ -172,12 +233,18 @@ def take_back(
             each for each in outbox.bundles(held.library) if name in (each.bundle_id, each.path.name, str(each.path))
         ]
         if not wanted:
-            fail(f"No bundle {name} was made here. `vbdesk bundle list` shows those that were.", 2)
+            fail(_("No bundle {name} was made here. `vbdesk bundle list` shows those that were.", name=name), 2)
         handed_over = outbox.still_handed_over(held.library, wanted[0].bundle_id)
         back = outbox.take_back(held.library, handed_over)
     if not back:
-        fail("Nothing of this bundle is left to take back: its recordings were sent, or are back already.")
-    say(f"{_recordings(len(back))} back in the queue. Each is searched for at the service before it is sent.")
+        fail(_("Nothing of this bundle is left to take back: its recordings were sent, or are back already."))
+    say(
+        ngettext(
+            "{count} recording is back in the queue. It is searched for at the service before it is sent.",
+            "{count} recordings are back in the queue. Each is searched for at the service before it is sent.",
+            len(back),
+        )
+    )
 
 
 @contextmanager
@@ -190,11 +257,17 @@ def _bundle_errors_reported() -> Iterator[None]:
         with report_disk_faults():
             yield
     except BundleDiskFull as error:
-        fail(str(error), LATER)
+        fail(translated(error), LATER)
     except (BundleError, EncryptedFileError) as error:
-        fail(str(error))
+        fail(translated(error))
     except OSError as error:
-        fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}. Nothing was changed.")
+        fail(
+            _(
+                "The file {file} cannot be used: {reason}. Nothing was changed.",
+                file=error.filename or "-",
+                reason=error.strerror or error,
+            )
+        )
 
 
 @contextmanager
@@ -214,9 +287,9 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def _new_passphrase() -> str:
     text: str = typer.prompt(
-        "Passphrase for the bundle (do not send it with the stick)",
+        _("Passphrase for the bundle (do not send it with the stick)"),
         hide_input=True,
-        confirmation_prompt="The same again",
+        confirmation_prompt=_("The same again"),
         err=True,
     )
     return text
@@ -232,7 +305,3 @@ def _document(each: "Bundle") -> dict[str, object]:
         "recordings": each.recordings,
         "states": each.states,
     }
-
-
-def _recordings(count: int) -> str:
-    return "1 recording" if count == 1 else f"{count} recordings"

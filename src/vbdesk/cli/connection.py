@@ -23,6 +23,7 @@ import typer
 
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.passphrase import vault_of_passphrase
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.cli.paths import DeskPaths
@@ -116,21 +117,23 @@ def report_errors() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        fail("Stopped. What was done is kept.", STOPPED)
+        fail(_("Stopped. What was done is kept."), STOPPED)
     except ClientError as error:
         fail(error.sentence, status_of(error))
     except TimeoutError as error:
-        fail(str(error), LATER)
+        fail(translated(error), LATER)
     except LocalServiceFailed as error:
-        fail(f"{error} If the desk is open on it, close the desk first.", LATER)
+        fail(_("{error} If the desk is open on it, close the desk first.", error=translated(error)), LATER)
     except ServiceKeyMissing as error:
-        fail(f"{error} The desk takes the recovery key when it opens this profile.", ACT_FIRST)
+        fail(
+            _("{error} The desk takes the recovery key when it opens this profile.", error=translated(error)), ACT_FIRST
+        )
     except (VaultError, LibraryKeyMissing) as error:
-        fail(str(error), ACT_FIRST)
+        fail(translated(error), ACT_FIRST)
     except InUse as error:
-        fail(str(error), LATER)
+        fail(translated(error), LATER)
     except (ProfilesUnreadable, JsonLinesDamaged, WrongFolder) as error:
-        fail(str(error))
+        fail(translated(error))
 
 
 @contextmanager
@@ -168,11 +171,11 @@ def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterat
     try:
         account = account_in(environ)
     except ValueError as error:
-        fail(f"{error} Or name a profile with --profile.", USAGE)
+        fail(_("{error} Or name a profile with --profile.", error=translated(error)), USAGE)
     try:
         service = _service(account.base_url)
     except ValueError:
-        fail("VBDESK_BASE_URL is not an address. Give it with http:// or https:// in front.", USAGE)
+        fail(_("VBDESK_BASE_URL is not an address. Give it with http:// or https:// in front."), USAGE)
     requests = requests_file(desk_paths(data_dir), service, account.credentials.account_id)
     budget = RequestBudget.of_plan(account.plan, requests)
     with _connected(account.base_url, account.credentials, budget, None, service) as connection:
@@ -213,8 +216,9 @@ def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
     try:
         return find_profile(ProfileStore(place.config), wanted)
     except ProfileUnknown as error:
-        hint = "" if wanted else f" Or set {ADDRESS}, {ACCOUNT} and {KEY}."
-        fail(f"{error}{hint}", USAGE)
+        names = ", ".join((ADDRESS, ACCOUNT, KEY))
+        hint = "" if wanted else _("Or set {names}.", names=names)
+        fail(f"{translated(error)} {hint}", USAGE)
 
 
 def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
@@ -224,11 +228,16 @@ def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.
 
     if profile.secrets == "session":  # its owner did not want it in the keyring
         if not environ.get(KEY):
-            fail(f"The key of {profile.name} is not kept on this computer. Set {KEY}.", ACT_FIRST)
+            fail(_("The key of {name} is not kept on this computer. Set {key}.", name=profile.name, key=KEY), ACT_FIRST)
         return environ[KEY].strip()
-    key = retry_while_waiting(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
+    key = retry_while_waiting(
+        lambda: vault.get(profile.api_key_name), lambda sentence: say(translated(sentence), err=True)
+    )
     if key is None:
-        fail(f"The key of {profile.name} is not in the keyring. Enter it in the desk, under Account.", ACT_FIRST)
+        fail(
+            _("The key of {name} is not in the keyring. Enter it in the desk, under Account.", name=profile.name),
+            ACT_FIRST,
+        )
     return key
 
 
@@ -259,7 +268,7 @@ def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
         return vault.service_key
     store = ServiceKeyStore(place.service)
     try:
-        return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
+        return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(translated(sentence), err=True)).key
     except PassphraseNeeded:
         return vault_of_passphrase(place.service).service_key
 
@@ -293,7 +302,7 @@ def _connected(
     try:
         client = Client(base_url, credentials, budget=budget)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
     with client:
         yield ConnectedAccount(client, base_url, credentials.account_id, name, service)
 

@@ -18,7 +18,8 @@ from rich.table import Table
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, interval_words
+from vbdesk.language import N_, _, formats, message, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from vbdesk.voice.quality import Quality
 
 CHART = Path("vbdesk-demo-trajectory.png")
-NOTE = "demonstration dates"
+NOTE = N_("demonstration dates")
 _DAYS_APART = 7
 _JOB_TIMEOUT_S = 180.0
 _TRAJECTORY_TIMEOUT_S = 30.0
@@ -75,16 +76,18 @@ def demo(
         with tempfile.TemporaryDirectory(prefix="vbdesk-demo-", ignore_cleanup_errors=True) as folder:
             _run(Path(folder), window)
     except KeyboardInterrupt:
-        fail("Stopped; nothing is left running.", 130)
+        fail(_("Stopped; nothing is left running."), 130)
     except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError, TimeoutError) as error:
-        fail(str(error), 1)
+        fail(translated(error), 1)
     except OSError as error:
-        fail(f"{error.strerror or error}. Try again in a folder that can be written to.", 1)
+        fail(_("{reason}. Try again in a folder that can be written to.", reason=error.strerror or error), 1)
 
 
 def _run(folder: Path, window: bool) -> None:
     samples = _samples()
-    console.print(f"[bold]{samples.title}[/bold] ({samples.licence}), {NOTE}")
+    console.print(
+        _("[bold]{title}[/bold] ({licence}), demonstration dates", title=samples.title, licence=samples.licence)
+    )
     data_dir = folder / "service"
     with _service(data_dir) as (endpoint, credentials):
         client = _client(endpoint, credentials)
@@ -99,7 +102,7 @@ def _run(folder: Path, window: bool) -> None:
             return
         if not has_display():
             console.print(
-                "There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one."
+                _("There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one.")
             )
             return
         _open_desk(folder, samples.group_id, endpoint, credentials)
@@ -126,10 +129,16 @@ def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
 
     service = LocalService(data_dir, secrets.token_bytes(32))
     try:
-        with console.status("Starting the service on this computer"):
+        with console.status(_("Starting the service on this computer")):
             endpoint = service.start()
             credentials = make_account(data_dir, "Demonstration")
-        console.print(f"Service at {endpoint.base_url}, uploads at {endpoint.storage_url}")
+        console.print(
+            _(
+                "Service at {base_url}, uploads at {storage_url}",
+                base_url=endpoint.base_url,
+                storage_url=endpoint.storage_url,
+            )
+        )
         yield endpoint, credentials
     finally:
         service.stop()
@@ -147,7 +156,7 @@ def _check(samples: DemoSamples) -> list["Quality"]:
     from vbdesk.voice.quality import assess_quality
 
     with _progress() as progress:
-        task = progress.add_task("Checking locally", total=len(samples.recordings))
+        task = progress.add_task(_("Checking locally"), total=len(samples.recordings))
         qualities = []
         for sample in samples.recordings:
             qualities.append(assess_quality(decode(sample.path)))
@@ -163,7 +172,7 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
 
     target = Target("model", samples.model)
     with _progress() as progress:
-        sending = progress.add_task("Uploading and submitting", total=len(samples.recordings))
+        sending = progress.add_task(_("Uploading and submitting"), total=len(samples.recordings))
         submitted = []
         for sample in samples.recordings:
             upload_ref = client.uploads.send(AudioSource.from_path(sample.path))
@@ -172,7 +181,7 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
             )
             submitted.append(job.job_id)
             progress.advance(sending)
-        waiting = progress.add_task("Analysing", total=len(submitted))
+        waiting = progress.add_task(_("Analysing"), total=len(submitted))
         ended = {}
         for job in client.jobs.wait_each(submitted, timeout_s=_JOB_TIMEOUT_S):
             ended[job.job_id] = job
@@ -180,44 +189,69 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
         jobs = [ended[job_id] for job_id in submitted]
     unfinished = [job for job in jobs if job.status is not JobStatus.DONE]
     if unfinished:
-        raise DemoFailed(f"{len(unfinished)} of {len(jobs)} analyses ended {unfinished[0].status}.")
+        raise DemoFailed(
+            message(
+                "{count} of {total} analyses ended {status}.",
+                count=len(unfinished),
+                total=len(jobs),
+                status=unfinished[0].status,
+            )
+        )
     return jobs
 
 
 def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list["Job"]) -> None:
     from vbdesk.contract.results import ModelResult
+    from vbdesk.report.reader_words import label_word
+    from vbdesk.report.result_texts import overall_word
 
     table = _table(
-        f"Each recording ({NOTE})", "Recorded", "State", "Level", "Action", "Flagged", "Speech", "Clarity", "Issues"
+        _("Each recording (demonstration dates)"),
+        _("Recorded"),
+        _("State"),
+        _("Level"),
+        _("Action"),
+        _("Flagged"),
+        _("Speech"),
+        _("Clarity"),
+        _("Issues"),
     )
     for sample, quality, job in zip(samples.recordings, qualities, jobs, strict=True):
         result = job.result
         if not isinstance(result, ModelResult):
-            raise DemoFailed(f"The analysis of {sample.path.name} brought no result.")
-        flagged = ", ".join(signal.label for signal in result.signals if signal.flagged)
+            raise DemoFailed(message("The analysis of {file} brought no result.", file=sample.path.name))
+        flagged = formats.list_of([label_word(signal.label) for signal in result.signals if signal.flagged])
         table.add_row(
-            f"{sample.recorded_at:%d %b}", job.status, result.summary.overall_level, result.summary.recommended_action,
-            flagged or "none", f"{quality.voice_percentage:.0f} %", _number(quality.audio_clarity, ".0f"),
-            ", ".join(quality.issues) or "none",
-        )  # fmt: skip
+            formats.day_without_year(sample.recorded_at),
+            job.status,
+            overall_word(result.summary.overall_level),
+            result.summary.recommended_action,
+            flagged or "-",
+            formats.number(quality.voice_percentage / 100, ".0%"),
+            _number(quality.audio_clarity, ".0f"),
+            ", ".join(quality.issues) or "-",
+        )
     console.print()
     console.print(table)
 
 
 def _print_trajectory(read: "TrajectoryRead") -> None:
-    title = f"{read.group_id} over time: {read.window.jobs_used} recordings ({NOTE})"
-    table = _table(title, "Sign", "Latest", "90 % interval", "Baseline", "z", "Unusual", "Trend")
+    from vbdesk.report.reader_words import label_word
+    from vbdesk.report.trajectory_chart import trend_text
+
+    title = _("{subject} over time (demonstration dates)", subject=read.group_id)
+    table = _table(title, _("Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend"))
     for sign in read.signs:
-        interval = "" if sign.latest_interval is None else "{:.2f} to {:.2f}".format(*sign.latest_interval)
-        trend = "early" if sign.trend.direction == "insufficient_data" else sign.trend.direction
+        interval = interval_words(sign.latest_interval) or ""
+        trend = trend_text(sign)
         table.add_row(
-            sign.label, _number(sign.latest_score), interval, _number(sign.baseline_score),
+            label_word(sign.label), _number(sign.latest_score), interval, _number(sign.baseline_score),
             _number(sign.z_score, "+.1f"),
-            "yes" if sign.anomaly else "no", trend,
+            _("yes") if sign.anomaly else _("no"), trend,
         )  # fmt: skip
     console.print()
     console.print(table)
-    console.print("\nVoice biomarker signals, not diagnoses. Scores are for researchers, levels for people.")
+    console.print(_("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."))
 
 
 def _table(title: str, *heads: str) -> Table:
@@ -228,7 +262,7 @@ def _table(title: str, *heads: str) -> Table:
 
 
 def _number(value: float | None, form: str = ".2f") -> str:
-    return "" if value is None else format(value, form)
+    return "" if value is None else formats.number(value, form)
 
 
 def _draw(read: "TrajectoryRead") -> None:
@@ -247,16 +281,16 @@ def _draw(read: "TrajectoryRead") -> None:
     theme = Theme(Scheme.LIGHT)
     theme.install()
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
-    save_picture(theme, chart_of(read, cuts), CHART, note=NOTE)
-    console.print(f"Chart written to {CHART.absolute()}")
+    save_picture(theme, chart_of(read, cuts), CHART, note=_(NOTE))
+    console.print(_("Chart written to {file}", file=CHART.absolute()))
 
 
 def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:
     from vbdesk.desk.shell.app import run_visit
 
-    console.print("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration.")
+    console.print(_("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration."))
     run_visit(
-        name="Demonstration dates",
+        name=_("Demonstration dates"),
         base_url=endpoint.base_url,
         credentials=credentials,
         folder=folder / "desk",

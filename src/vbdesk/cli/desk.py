@@ -9,6 +9,7 @@ import typer
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
 from vbdesk.cli.paths import desk_paths
+from vbdesk.language import _
 
 
 def desk(
@@ -19,9 +20,9 @@ def desk(
 ) -> None:
     """Open the desk: record, send, and read results."""
     if light and dark:
-        fail("Choose --light or --dark, not both.", 2)
+        fail(_("Choose --light or --dark, not both."), 2)
     if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
-        fail("There is no display here. Start the desk in a graphical session.")
+        fail(_("There is no display here. Start the desk in a graphical session."))
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.desk.shell.app import run
     from vbdesk.desk.ui.tokens import Scheme

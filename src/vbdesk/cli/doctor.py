@@ -11,13 +11,14 @@ from vbdesk.cli.doctor_service import check_service
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
 from vbdesk.cli.paths import desk_paths
+from vbdesk.language import N_, _, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
 
 NEEDS_MENDING = 1
 _KEYRING_TIMEOUT_S = 60.0  # a person may have to type a password first
-_MARKS = {"good": "ok", "notice": "note", "mend": "MEND"}
+_MARKS = {"good": N_("ok"), "notice": N_("note"), "mend": N_("MEND")}
 
 
 def doctor(
@@ -41,13 +42,13 @@ def doctor(
     """Check this computer, its keyring, recordings and services; exits with 1 if something needs fixing."""
     if service:
         if data_dir is None:
-            fail("Say which service: vbdesk doctor --service --data-dir DIR.")
+            fail(_("Say which service: vbdesk doctor --service --data-dir DIR."))
         check_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
         return
     if url is not None:
-        fail("--url belongs to --service.")
+        fail(_("--url belongs to --service."))
     if key_stdin:
-        fail("--key-stdin belongs to --service.")
+        fail(_("--key-stdin belongs to --service."))
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing, ServiceKeyStore
@@ -66,8 +67,8 @@ def doctor(
         try:
             write_bundle(diagnosis, bundle)
         except OSError as error:
-            fail(f"{bundle} cannot be written: {error.strerror}.")
-        say(f"Written to {bundle}. You can read it before you send it; it names nobody.", err=True)
+            fail(_("{file} cannot be written: {reason}.", file=bundle, reason=error.strerror))
+        say(_("Written to {bundle}. You can read it before you send it; it names nobody.", bundle=bundle), err=True)
     if not diagnosis.ok:
         raise typer.Exit(NEEDS_MENDING)
 
@@ -78,14 +79,16 @@ def _show(diagnosis: "Diagnosis") -> None:
     for finding in diagnosis.findings:
         if finding.profile != place:
             place = finding.profile
-            say("", str(place))
+            say("", translated(str(place)))
         say(*_lines(finding))
     mend = sum(_MARKS[finding.health] == "MEND" for finding in diagnosis.findings)
     if mend:
-        say("", f"To be fixed: {mend}. Your recordings are kept.")
+        say("", _("To be fixed: {count}. Your recordings are kept.", count=mend))
     else:
-        say("", "Nothing needs mending.")
+        say("", _("Nothing needs to be fixed."))
 
 
 def _lines(finding: "DiagnosticFinding") -> list[str]:
-    return wrapped(finding.sentence, f"{_MARKS[finding.health]:4}  {finding.topic}: ", " " * 6)
+    return wrapped(
+        translated(finding.sentence), f"{_(_MARKS[finding.health]):4}  {translated(finding.topic)}: ", " " * 6
+    )

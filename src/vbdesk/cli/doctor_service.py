@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vbdesk.cli.output import print_json, say, wrapped
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
@@ -25,7 +26,7 @@ def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: 
         print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            say(*wrapped(finding.sentence, f"{finding.health:4}  {finding.topic}: ", " " * 6))
-        say("", f"To be mended: {mend}." if mend else "Nothing needs mending.")
+            say(*wrapped(translated(finding.sentence), f"{finding.health:4}  {finding.topic}: ", " " * 6))
+        say("", _("To be fixed: {count}.", count=mend) if mend else _("Nothing needs to be fixed."))
     if mend:
         raise typer.Exit(NEEDS_MENDING)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
@@ -30,4 +31,4 @@ def read_keys(from_stdin: bool, *, first_line: bool = False) -> "EncryptionKeys"
     try:
         return read_stdin(io.StringIO(sys.stdin.readline()) if first_line else sys.stdin)
     except (KeyUnusable, UnicodeDecodeError) as error:
-        fail(str(error) if isinstance(error, KeyUnusable) else "Standard input holds no encryption key.")
+        fail(translated(error) if isinstance(error, KeyUnusable) else _("Standard input holds no encryption key."))

@@ -12,7 +12,8 @@ from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, o
 from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
-from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS
+from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -62,7 +63,13 @@ def export(
         Path | None,
         typer.Option(help="Folder of `vbdesk sync --results`: jobs in it are not fetched again."),
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="Language of the document (pdf, svg, png). Default: that of the commands."),
+    ] = None,
+    service_language: Annotated[
+        str, typer.Option(metavar="TAG", help="Language of the service's labels and summaries, as a BCP 47 tag.")
+    ] = "en",
     post: Annotated[
         str | None,
         typer.Option(
@@ -91,24 +98,30 @@ def export(
 
     groups = list(dict.fromkeys(group or []))
     if every == bool(groups):
-        fail("Name subjects with --group, or all of them with --all.", USAGE)
+        fail(_("Name subjects with --group, or all of them with --all."), USAGE)
     _check_usage(format, scores, job, paper, audio, groups, every=every)
     _check_print(format, job, look, over_time=over_time, together=together, appendix=appendix)
     server = _server(post, format, out, force=force)
-    if not _LANGUAGE.fullmatch(language):
-        fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
+    if not _LANGUAGE.fullmatch(service_language):
+        fail(_("'{language}' is no BCP 47 tag, such as en or de-CH.", language=service_language), USAGE)
+    if language is not None and format not in _DRAWN:
+        fail(_("--language goes with the formats {names}.", names=", ".join(_DRAWN)), USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
-        fail(f"There are no results in {results}. Fetch them first: vbdesk sync --results {results}", USAGE)
+        fail(
+            _("There are no results in {results}. Fetch them first: vbdesk sync --results {results}", results=results),
+            USAGE,
+        )
     kind = ExportFormat(format)
     scope = "together" if together else "over-time" if over_time else "recording"
     options = _options(format, sign_off, scores, job, paper, look or "light", scope, appendix=appendix)
+    options = replace(options, language=report_language(language))
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
     try:
         if server is None and not force and (groups or kind.one_folder):
             refuse_overwriting(folder, expected_files(kind, groups, options.scope))  # before a long read
-        records, of_profile = _read(groups, profile, data_dir, language, results)
+        records, of_profile = _read(groups, profile, data_dir, service_language, results)
         if not records:
-            fail("The account has no subject yet.", REFUSED)
+            fail(_("The account has no subject yet."), REFUSED)
         if of_profile:
             consents = kind is ExportFormat.FHIR
             records = as_library_knows(records, profile, data_dir, tables=kind.one_folder, consents=consents)
@@ -130,13 +143,20 @@ def export(
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
     except (ValueError, WouldOverwrite) as error:
-        hint = " With --force files are replaced." if isinstance(error, WouldOverwrite) else ""
-        fail(f"{error}{hint}", REFUSED)
+        hint = _("With --force files are replaced.") if isinstance(error, WouldOverwrite) else ""
+        fail(f"{translated(error)} {hint}", REFUSED)
     except OSError as error:
         fault = disk_fault(error)
         if fault is not None:
-            fail(f"The export could not be written to {folder}. {stopped_sentence(fault)}", LATER)
-        fail(f"The export could not be written to {folder}: {error.strerror}.", REFUSED)
+            fail(
+                _(
+                    "The export could not be written to {folder}. {advice}",
+                    folder=folder,
+                    advice=stopped_sentence(fault),
+                ),
+                LATER,
+            )
+        fail(_("The export could not be written to {folder}: {reason}.", folder=folder, reason=error.strerror), REFUSED)
     if of_profile:
         note_export(profile, data_dir, f"{format}, subjects={len(records)}")
     for name in [folder] if kind.one_folder else [folder / name for name in files]:
@@ -154,35 +174,38 @@ def _check_usage(
     every: bool,
 ) -> None:
     if format not in FORMATS:
-        fail(f"There is no format {format!r}. Choose one of: {', '.join(FORMATS)}.", USAGE)
+        fail(
+            _("There is no format '{format}'. Choose one of: {names}.", format=format, names=", ".join(FORMATS)),
+            USAGE,
+        )
     if format == "parquet":
         from vbdesk.report.parquet import require_pyarrow
 
         try:
             require_pyarrow()  # before a long read
         except ValueError as error:
-            fail(str(error), USAGE)
+            fail(translated(error), USAGE)
     if paper not in PAPERS:
-        fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
+        fail(_("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=", ".join(PAPERS)), USAGE)
     if format == "json" and scores is False:
-        fail("JSON holds the service's answers unchanged, with their scores. Choose another format.", USAGE)
+        fail(_("JSON holds the service's answers unchanged, with their scores. Choose another format."), USAGE)
     if job is not None and (format != "pdf" or every or len(groups) > 1):
-        fail("--job goes with --format pdf and one subject.", USAGE)
+        fail(_("--job goes with --format pdf and one subject."), USAGE)
     if audio is not None and (format != "bids" or not audio.is_dir()):
-        fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
+        fail(_("--audio names a folder that is there, and goes with --format bids."), USAGE)
 
 
 def _check_print(
     format: str, job: str | None, look: str | None, *, over_time: bool, together: bool, appendix: bool
 ) -> None:
     if format != "pdf" and (over_time or together or appendix):
-        fail("--over-time, --together and --appendix go with --format pdf.", USAGE)
+        fail(_("--over-time, --together and --appendix go with --format pdf."), USAGE)
     if job is not None and (over_time or together):
-        fail("--job prints one recording, so it does not go with --over-time and --together.", USAGE)
+        fail(_("--job prints one recording, so it does not go with --over-time and --together."), USAGE)
     if look is not None and format not in _DRAWN:
-        fail(f"--look goes with the formats {', '.join(_DRAWN)}.", USAGE)
+        fail(_("--look goes with the formats {names}.", names=", ".join(_DRAWN)), USAGE)
     if look is not None and look not in LOOKS:
-        fail(f"There is no look {look!r}. Choose one of: {', '.join(LOOKS)}.", USAGE)
+        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=", ".join(LOOKS)), USAGE)
 
 
 def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> str | None:
@@ -192,11 +215,11 @@ def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> 
     if post is None:
         return None
     if format != "fhir" or out is not None or force:
-        fail("--post goes with --format fhir, and without --out and --force: it writes no file.", USAGE)
+        fail(_("--post goes with --format fhir, and without --out and --force: it writes no file."), USAGE)
     try:
         return fhir_address(post)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _options(
@@ -219,9 +242,9 @@ def _options(
     try:
         reader = None if sign_off is None else SignOff(sign_off, now)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
     if reader is not None and format == "pdf" and (missing := missing_letters(reader.name)):
-        say(f"The report's fonts lack these letters, which print as squares: {missing}", err=True)
+        say(_("The report's fonts lack these letters, which print as squares: {missing}", missing=missing), err=True)
     return ReportOptions(
         exported_at=now,
         zone=now.astimezone().tzinfo or UTC,
@@ -264,7 +287,7 @@ def _with_results(records: "list[SubjectRecord]") -> "list[SubjectRecord]":
     """The subjects that can be printed or drawn; names the others."""
     for record in records:
         if not record.finished:
-            say(f"Subject {record.group_id} has no result yet and is left out.", err=True)
+            say(_("Subject {group_id} has no result yet and is left out.", group_id=record.group_id), err=True)
     return [record for record in records if record.finished]
 
 
@@ -297,7 +320,10 @@ class _Progress:
 
     def __call__(self, done: int, total: int) -> None:
         if done and done % self.EVERY == 0:
-            say(f"{self._group_id}: {done} of {total} recordings read", err=True)
+            say(
+                _("{group_id}: {done} of {total} recordings read", group_id=self._group_id, done=done, total=total),
+                err=True,
+            )
 
 
 def _sound(folder: Path | None, records: "list[SubjectRecord]") -> "dict[str, AudioFile]":

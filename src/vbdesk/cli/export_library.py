@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import LATER
 from vbdesk.cli.output import fail, say
+from vbdesk.language import N_, _, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.opening import LockedLibrary
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from vbdesk.report.letterhead import Letterhead
     from vbdesk.report.subject_record import SubjectRecord
 
-_NOT_NOTED = "The export is written, and not in the audit log:"
-_NO_DETAILS = "The columns that only the recordings of this computer fill stay empty:"
-_NO_CORRECTIONS = "Corrections that the service has not done yet are not in the export:"
-_NO_CONSENTS = "Consents, and corrections that the service has not done yet, are not in the export:"
-_NO_LETTERHEAD = "The report has no letterhead:"
-_UNREADABLE = (
+_NOT_NOTED = N_("The export is written, and not in the audit log: {reason}")
+_NO_DETAILS = N_("The columns that only the recordings of this computer fill stay empty: {reason}")
+_NO_CORRECTIONS = N_("Corrections that the service has not done yet are not in the export: {reason}")
+_NO_CONSENTS = N_("Consents, and corrections that the service has not done yet, are not in the export: {reason}")
+_NO_LETTERHEAD = N_("The report has no letterhead: {reason}")
+_UNREADABLE = N_(
     "The export has no consent of subject {group_id}: something other than vbdesk changed one, so it may have been "
     "withdrawn. Ask the subject again, and note the answer in the desk."
 )
@@ -54,7 +55,7 @@ def as_library_knows(
         if consents:
             known = with_consents(library, known)
             for group_id in with_unreadable_consents(library, [record.group_id for record in records]):
-                say(_UNREADABLE.format(group_id=group_id), err=True)
+                say(_(_UNREADABLE, group_id=group_id), err=True)
         return with_details(library, known) if tables else known
 
 
@@ -75,8 +76,8 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
         try:
             library.note(AuditAction.EXPORTED, detail=detail)
         except (OSError, sqlite3.Error) as error:
-            what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
-            fail(f"{_NOT_NOTED} {what}", LATER)
+            reason = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
+            fail(_(_NOT_NOTED, reason=translated(reason)), LATER)
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def _library(
     try:
         library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
     except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
-        say(f"{otherwise} {error}", err=True)
+        say(_(otherwise, reason=translated(error)), err=True)
         yield None
         return
     try:

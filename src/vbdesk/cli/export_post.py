@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vbdesk.cli.connection import report_errors
 from vbdesk.cli.fhir_login import stored_login
 from vbdesk.cli.output import say
+from vbdesk.language import _
 
 if TYPE_CHECKING:
     from vbdesk.report.documents.report_input import ReportOptions
@@ -39,7 +40,14 @@ def post_subjects(
         with report_errors():
             login = stored_login(profile, data_dir)
             if login is not None and login.address != address:
-                say(f"The stored login is for {login.address}, so it is not sent to {address}.", err=True)
+                say(
+                    _(
+                        "The stored login is for {stored}, so it is not sent to {address}.",
+                        stored=login.address,
+                        address=address,
+                    ),
+                    err=True,
+                )
                 login = None
             with FhirServer(address, None if login is None else login.credentials) as server:
                 for record in records:
@@ -47,7 +55,14 @@ def post_subjects(
                     for transaction in fhir_transactions(record, scores=options.scores, sign_off=options.sign_off):
                         begun += not done.created and not done.kept
                         done += server.send(transaction)
-                    say(f"{record.group_id}: {done.created} resources created, {done.kept} were there already")
+                    say(
+                        _(
+                            "{group_id}: {created} resources created, {kept} were there already",
+                            group_id=record.group_id,
+                            created=done.created,
+                            kept=done.kept,
+                        )
+                    )
     finally:
         if begun:
             note(begun)

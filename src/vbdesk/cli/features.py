@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail, print_json, say, wrapped
+from vbdesk.language import _, formats, pgettext, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,14 @@ def show(
 
     reference = load_reference_data()
     if name not in reference.norms.features:
-        fail(f"There is no feature {name!r}. Choose one of: {', '.join(reference.norms.features)}.", USAGE)
+        fail(
+            _(
+                "There is no feature '{name}'. Choose one of: {names}.",
+                name=name,
+                names=", ".join(reference.norms.features),
+            ),
+            USAGE,
+        )
     sheet = feature_fact_sheet(name, reference)
     if as_json:
         print_json(sheet, indent=2)
@@ -86,7 +94,7 @@ def measure(
     """
     for path in paths:
         if not path.exists():
-            fail(f"There is no file {path}.", USAGE)
+            fail(_("There is no file {file}.", file=path), USAGE)
     if len(paths) == 1 and not paths[0].is_dir() and out is None:
         _measure_one(paths[0], as_json=as_json)
     else:
@@ -102,13 +110,13 @@ def _measure_one(file: Path, *, as_json: bool) -> None:
     from vbdesk.voice.errors import AudioError, ModelUnavailable
 
     if not file.is_file():
-        fail(f"{file} is not a file. Name a recording.", USAGE)
+        fail(_("{file} is not a file. Name a recording.", file=file), USAGE)
     try:
         rows = measured_features(measure_recording(decode(file)).passages[0], load_reference_data())
     except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
-        fail(str(error), FAILURE)
+        fail(translated(error), FAILURE)
     except OSError as error:
-        fail(f"{file} cannot be read: {error.strerror}.", FAILURE)
+        fail(_("{file} cannot be read: {reason}.", file=file, reason=error.strerror), FAILURE)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows], indent=2)
     else:
@@ -127,7 +135,7 @@ def _measure_many(
 
     files = recordings_in(paths)
     if not files:
-        fail("There is no WAV, FLAC, MP3 or M4A file in it.", USAGE)
+        fail(_("There is no WAV, FLAC, MP3 or M4A file in it."), USAGE)
     names = [] if out is None else [out.name, f"{out.stem}_dictionary.csv"]
     folder = Path() if out is None else out.parent
     try:
@@ -146,39 +154,54 @@ def _measure_many(
         else:
             typer.echo(feature_csv(rows, reference), nl=False)
     except WouldOverwrite as error:
-        fail(f"{error} With --force files are replaced.", FAILURE)
+        fail(_("{error} With --force files are replaced.", error=translated(error)), FAILURE)
     except (ModelUnavailable, DataFileError) as error:
-        fail(str(error), FAILURE)
+        fail(translated(error), FAILURE)
     except OSError as error:
-        fail(f"{error.filename or out} cannot be written: {error.strerror}.", FAILURE)
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror), FAILURE)
     failed = sum(row["status"] == FAILED for row in rows)
     if failed:
-        fail(f"Not measured: {failed} of {len(rows)} recordings. Their rows say why.", FAILURE)
+        fail(
+            _("Not measured: {failed} of {total} recordings. Their rows say why.", failed=failed, total=len(rows)),
+            FAILURE,
+        )
 
 
 def _readable(sheet: "FeatureFactSheet") -> "Iterable[str]":
     yield f"{sheet.label} ({sheet.feature}), {sheet.unit}"
     yield ""
     for title, text in (
-        ("Definition", sheet.definition),
-        ("Scale", f"{sheet.scale}; SD times {sheet.free_speech_inflation:g} for speech of an unknown task"),
-        ("High", sheet.high_means),
-        ("Low", sheet.low_means),
-        ("Signs", ", ".join(sheet.used_by) or "none"),
+        (_("Definition"), sheet.definition),
+        (
+            _("Scale"),
+            _(
+                "{scale}; SD times {factor:g} for speech of an unknown task",
+                scale=sheet.scale,
+                factor=sheet.free_speech_inflation,
+            ),
+        ),
+        (pgettext("what a high value means", "High"), sheet.high_means),
+        (pgettext("what a low value means", "Low"), sheet.low_means),
+        (_("Signs"), ", ".join(sheet.used_by) or "-"),
     ):
         yield from wrapped(text, f"{title:<11} ")
     for title, sources, without in (
-        ("Definition after", sheet.definition_sources, "vbdesk's own"),
-        ("Reference values from", sheet.norm_sources, "measured for this norms file"),
+        (_("Definition after:"), sheet.definition_sources, _("vbdesk's own")),
+        (_("Reference values from:"), sheet.norm_sources, _("measured for this norms file")),
     ):
-        yield from ("", f"{title}:")
+        yield from ("", title)
         for cited in [source.cited for source in sources] or [without]:
             yield from wrapped(cited, "  ", "    ")
 
 
 def _table(rows: "list[MeasuredFeature]") -> "Iterable[str]":
+    from vbdesk.contract.results import ValueInterpretation
+    from vbdesk.report.reader_words import band_word, unit_word
+
     for row in rows:
         if row.value is None:
-            yield f"{row.feature:<27} {row.reason}"
-        else:
-            yield f"{row.feature:<27} {row.value:>10.3f} {row.unit:<12} {row.value_interpretation or 'no reference'}"
+            yield f"{row.feature:<27} {translated(row.reason)}"
+            continue
+        band = row.value_interpretation
+        word = band_word(ValueInterpretation(band)) if band else _("no reference")
+        yield f"{row.feature:<27} {formats.number(row.value, '.3f'):>10} {unit_word(row.unit):<12} {word}"

@@ -9,6 +9,7 @@ import typer
 from vbdesk.cli.connection import USAGE, AsJson, DataDir, ProfileName, report_errors
 from vbdesk.cli.fhir_login import login_place, stored_login
 from vbdesk.cli.output import fail, print_json, say
+from vbdesk.language import N_, _, message, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.fhir import BackendService
@@ -45,31 +46,33 @@ def login(
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
     if [user is not None, token, client_id is not None].count(True) != 1:
-        fail("Give one of --user NAME, --token and --client-id ID.", USAGE)
+        fail(_("Give one of --user NAME, --token and --client-id ID."), USAGE)
     if client_id is None and (key is not None or key_id or token_url or scope):
-        fail("--key, --key-id, --token-url and --scope go with --client-id.", USAGE)
+        fail(_("--key, --key-id, --token-url and --scope go with --client-id."), USAGE)
     with report_errors():
         vault, name = login_place(profile, data_dir)
         try:
             base = fhir_address(address)
             if user is not None:
                 credentials: BasicLogin | BearerToken | BackendService = BasicLogin(
-                    user=user, password=_secret("Password")
+                    user=user, password=_secret(_("Password"))
                 )
             elif token:
-                credentials = BearerToken(token=_secret("Token"))
+                credentials = BearerToken(token=_secret(_("Token")))
             else:
                 pem, known_id = _key_of(key, base, profile, data_dir)
                 credentials = _service(client_id or "", pem, key_id or known_id, token_url, scope)
         except ValidationError:
-            fail("The login is not usable: a name or secret is empty, or has characters that no login has.", USAGE)
+            fail(_("The login is not usable: a name or secret is empty, or has characters that no login has."), USAGE)
         except ValueError as error:
-            fail(str(error), USAGE)
+            fail(translated(error), USAGE)
         stored = StoredLogin(base, credentials)
-        retry_while_waiting(lambda: vault.set(name, stored.secret()), lambda sentence: say(sentence, err=True))
-    say(f"The login to {base} is stored.", err=True)
+        retry_while_waiting(
+            lambda: vault.set(name, stored.secret()), lambda sentence: say(translated(sentence), err=True)
+        )
+    say(_("The login to {base} is stored.", base=base), err=True)
     if credentials.kind == "smart":
-        say("Register this public key at the server:", err=True)
+        say(_("Register this public key at the server:"), err=True)
         print_json(_public_keys(credentials), indent=2)
 
 
@@ -79,13 +82,13 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
     with report_errors():
         found = stored_login(profile, data_dir)
     if found is None:
-        fail("No login to a FHIR server is stored.")
+        fail(_("No login to a FHIR server is stored."))
     credentials = found.credentials
     keys = _public_keys(credentials) if credentials.kind == "smart" else None
     if as_json:
         print_json({"address": found.address, "kind": credentials.kind, "public_keys": keys})
         return
-    say(f"{found.address}: {_KINDS[credentials.kind]}")
+    say(f"{found.address}: {_(_KINDS[credentials.kind])}")
     if keys is not None:
         print_json(keys, indent=2)
 
@@ -97,11 +100,11 @@ def logout(profile: ProfileName = None, data_dir: DataDir = None) -> None:
 
     with report_errors():
         vault, name = login_place(profile, data_dir)
-        retry_while_waiting(lambda: vault.delete(name), lambda sentence: say(sentence, err=True))
-    say("No login to a FHIR server is stored any more.")
+        retry_while_waiting(lambda: vault.delete(name), lambda sentence: say(translated(sentence), err=True))
+    say(_("No login to a FHIR server is stored any more."))
 
 
-_KINDS = {"basic": "user name and password", "bearer": "token", "smart": "SMART backend service"}
+_KINDS = {"basic": N_("user name and password"), "bearer": N_("token"), "smart": N_("SMART backend service")}
 
 
 def _service(client_id: str, pem: str | None, key_id: str, token_url: str, scope: str) -> "BackendService":
@@ -130,7 +133,7 @@ def _key_of(file: Path | None, address: str, profile: str | None, data_dir: Path
         with file.open(encoding="ascii") as content:
             return content.read(_LONGEST_KEY), ""
     except (OSError, UnicodeError):
-        raise ValueError(f"The key in {file} cannot be read. Give a private key as PEM.") from None
+        raise ValueError(message("The key in {file} cannot be read. Give a private key as PEM.", file=file)) from None
 
 
 def _public_keys(service: "BackendService") -> dict[str, object]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from vbdesk.cli.connection import ACT_FIRST, named_profile, names_account, vault_of
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.paths import desk_paths
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.fhir import StoredLogin
@@ -25,8 +26,11 @@ def login_place(profile: str | None, data_dir: Path | None) -> "tuple[Vault, str
     known = named_profile(profile, place)
     if known.secrets == "session":
         fail(
-            f"{known.name} keeps its keys for one session of the desk only, so no login to a FHIR server can be kept. "
-            "Use a profile whose keys are in the keyring.",
+            _(
+                "{name} keeps its keys for one session of the desk only, so no login to a FHIR server can be kept."
+                " Use a profile whose keys are in the keyring.",
+                name=known.name,
+            ),
             ACT_FIRST,
         )
     return vault_of(known, place), known.fhir_login_name
@@ -45,4 +49,4 @@ def stored_login(profile: str | None, data_dir: Path | None) -> "StoredLogin | N
     try:
         return None if secret is None else StoredLogin.of_secret(secret)
     except ValueError as error:
-        fail(f"{error} Store them again with: vbdesk fhir login", ACT_FIRST)
+        fail(_("{error} Store them again with: vbdesk fhir login", error=translated(error)), ACT_FIRST)

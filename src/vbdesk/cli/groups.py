@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import REFUSED, STATUSES, USAGE, AsJson, DataDir, ProfileName, open_client
-from vbdesk.cli.output import fail, local_time, number, print_json, say, table
+from vbdesk.cli.output import (
+    confirm,
+    fail,
+    interval_words,
+    local_time,
+    number,
+    print_json,
+    say,
+    share_interval_words,
+    table,
+)
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.rounding import whole
+from vbdesk.language import _, formats, ngettext, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.base import WireModel
@@ -39,7 +50,7 @@ def show(group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = Non
     with open_client(profile, data_dir) as connection:
         found = next((group for group in connection.client.groups.all() if group.group_id == group_id), None)
     if found is None:
-        fail(f"There is no group {group_id} in this account.", REFUSED)
+        fail(_("There is no group {group_id} in this account.", group_id=group_id), REFUSED)
     if as_json:
         _print_json(found)
     else:
@@ -73,7 +84,7 @@ def list_jobs(
         )
         for job in found
     ]
-    say(*table(("recorded", "job", "status", "asked for", "length"), rows).split("\n"))
+    say(*table((_("recorded"), _("job"), _("status"), _("asked for"), _("length")), rows).split("\n"))
 
 
 @groups.command()
@@ -112,7 +123,7 @@ def create(group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = N
     """Create an empty group."""
     with open_client(profile, data_dir) as connection:
         made = connection.client.groups.create(group_id)
-    _done(made, f"{made.group_id} is there, empty.", as_json)
+    _done(made, _("The group {group} is there, empty.", group=made.group_id), as_json)
 
 
 @groups.command()
@@ -125,10 +136,10 @@ def delete(
 ) -> None:
     """Delete a group and its computed results; its jobs are kept."""
     if not yes:
-        typer.confirm(f"Delete the group {group_id}? Its jobs are kept, their order over time is not", abort=True)
+        confirm(_("Delete the group {group_id}? Its jobs are kept, their order over time is not.", group_id=group_id))
     with open_client(profile, data_dir) as connection:
         gone = connection.client.groups.delete(group_id)
-    _done(gone, f"{gone.group_id} is deleted; its jobs are kept.", as_json)
+    _done(gone, _("{group} is deleted; its jobs are kept.", group=gone.group_id), as_json)
 
 
 @groups.command()
@@ -143,7 +154,7 @@ def add(
     from vbdesk.contract.limits import MAX_JOBS_PER_ADD
 
     if len(job_ids) > MAX_JOBS_PER_ADD:
-        fail(f"Give at most {MAX_JOBS_PER_ADD} jobs at once.", USAGE)
+        fail(_("Give at most {count} jobs at once.", count=MAX_JOBS_PER_ADD), USAGE)
     with open_client(profile, data_dir) as connection:
         answer = connection.client.groups.add_jobs(group_id, job_ids)
     _done(answer, _added(answer), as_json)
@@ -162,7 +173,7 @@ def remove(
     """Take a job out of a group; the job is kept."""
     with open_client(profile, data_dir) as connection:
         answer = connection.client.groups.remove_job(group_id, job_id)
-    _done(answer, f"{answer.removed} is no longer in {group_id}; it is kept.", as_json)
+    _done(answer, _("{job} is no longer in {group}; it is kept.", job=answer.removed, group=group_id), as_json)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -171,7 +182,7 @@ def _moment(text: str | None) -> datetime | None:
     try:
         return None if text is None else parse_timestamp(text)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _print_json(model: "WireModel") -> None:
@@ -186,12 +197,14 @@ def _done(answer: "WireModel", sentence: str, as_json: bool) -> None:
 
 
 def _added(answer: "JobsAdded") -> str:
-    parts = [f"{len(answer.added)} added"]
+    sentences = [ngettext("{count} job was added.", "{count} jobs were added.", len(answer.added))]
     if answer.skipped:
-        parts.append(f"{len(answer.skipped)} there already")
+        sentences.append(
+            ngettext("{count} job was there already.", "{count} jobs were there already.", len(answer.skipped))
+        )
     if answer.not_found:
-        parts.append(f"not found: {', '.join(answer.not_found)}")
-    return "; ".join(parts) + "."
+        sentences.append(_("Not found: {jobs}.", jobs=formats.list_of(answer.not_found)))
+    return " ".join(sentences)
 
 
 def _show_groups(found: "list[Group]", as_json: bool) -> None:
@@ -208,52 +221,94 @@ def _show_groups(found: "list[Group]", as_json: bool) -> None:
         )
         for group in found
     ]
-    say(*table(("group", "jobs", "done", "first recorded", "last recorded"), rows).split("\n"))
+    say(*table((_("group"), _("jobs"), _("done"), _("first recorded"), _("last recorded")), rows).split("\n"))
 
 
 def _trajectory_lines(read: "TrajectoryRead") -> list[str]:
+    from vbdesk.report.reader_words import label_word
+    from vbdesk.report.trajectory_chart import trend_text
+
     rows = [
         (
-            sign.label,
+            label_word(sign.label),
             sign.n_recordings,
             number(sign.latest_score),
-            None if sign.latest_interval is None else "{:.2f} to {:.2f}".format(*sign.latest_interval),
+            interval_words(sign.latest_interval),
             number(sign.baseline_score),
             number(sign.z_score, "+.1f"),
-            None if sign.anomaly is None else "yes" if sign.anomaly else "no",
-            "early" if sign.trend.direction == "insufficient_data" else sign.trend.direction,
+            None if sign.anomaly is None else _("yes") if sign.anomaly else _("no"),
+            trend_text(sign),
         )
         for sign in read.signs
     ]
-    heads = ("sign", "recordings", "latest", f"{read.interval_level:.0%} interval", "baseline", "z", "unusual", "trend")
-    recordings = "1 recording" if read.done_job_count == 1 else f"{read.done_job_count} recordings"
-    used = f"{read.window.jobs_used} of {recordings}, the last {read.window.days} days"
-    pending = f"; {read.pending_job_count} not done yet" if read.pending_job_count else ""
+    heads = (
+        _("sign"),
+        _("recordings"),
+        _("latest"),
+        _("{share:.0%} interval", share=read.interval_level),
+        _("baseline"),
+        "z",
+        _("unusual"),
+        _("trend"),
+    )
+    used = ngettext(
+        "{group}: {used} of {count} recording, the last {days} days",
+        "{group}: {used} of {count} recordings, the last {days} days",
+        read.done_job_count,
+        group=read.group_id,
+        used=read.window.jobs_used,
+        days=read.window.days,
+    )
+    pending = [_("Not done yet: {count}", count=read.pending_job_count)] if read.pending_job_count else []
     return [
-        f"{read.group_id}: {used}{pending}",
+        used,
+        *pending,
         *table(heads, rows).split("\n"),
-        "Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people.",
+        _("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."),
     ]
 
 
 def _aggregate_lines(read: "AggregateRead") -> list[str]:
+    from vbdesk.report.reader_words import label_word
+
     recordings, adherence = read.recordings, read.adherence
     rows = [
         (
-            sign.label,
+            label_word(sign.label),
             sign.n,
             number(sign.score.p50),
             number(sign.score.p10),
             number(sign.score.p90),
             number(sign.flagged_share, ".0%"),
-            None if sign.flagged_share_interval is None else "{:.0%} to {:.0%}".format(*sign.flagged_share_interval),
+            share_interval_words(sign.flagged_share_interval),
         )
         for sign in read.signs
     ]
     return [
-        f"{read.group_id}: {recordings.n} recordings, {recordings.total_minutes:.0f} minutes, "
-        f"the last {read.window.days} days",
-        f"Recorded on {adherence.active_days} days, {number(adherence.recordings_per_week, '.1f') or '-'} a week; "
-        f"fit to raise an alarm: {number(recordings.usable_share, '.0%') or '-'}",
-        *table(("sign", "recordings", "median", "p10", "p90", "flagged", "95% interval"), rows).split("\n"),
+        ngettext(
+            "{group}: {count} recording, {minutes:.0f} minutes, the last {days} days",
+            "{group}: {count} recordings, {minutes:.0f} minutes, the last {days} days",
+            recordings.n,
+            group=read.group_id,
+            minutes=recordings.total_minutes,
+            days=read.window.days,
+        ),
+        _(
+            "Recorded on {days} days, {weekly} a week; fit to raise an alarm: {share}",
+            days=adherence.active_days,
+            weekly=number(adherence.recordings_per_week, ".1f") or "-",
+            share=number(recordings.usable_share, ".0%") or "-",
+        ),
+        *table(
+            (
+                _("sign"),
+                _("recordings"),
+                _("median"),
+                "p10",
+                "p90",
+                _("flagged"),
+                _("{share:.0%} interval", share=0.95),
+            ),
+            rows,
+        ).split("\n"),
     ]

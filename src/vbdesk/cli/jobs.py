@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import REFUSED, STATUSES, AsJson, DataDir, ProfileName, open_client
-from vbdesk.cli.output import local_time, print_json, say, table
+from vbdesk.cli.output import columns, local_time, print_json, say, table
 from vbdesk.contract.rounding import whole
+from vbdesk.language import _
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -86,12 +87,14 @@ def _line(job: "Job") -> str:
 def _lines(job: "Job") -> list[str]:
     from vbdesk.cli.analyze import result_lines
 
-    lines = [
-        f"Job                 {job.job_id}",
-        f"Asked for           {job.job_type} {job.model_name or job.sign_name or job.use_case or job.condition}",
-        f"Status              {job.status}",
-        f"Made                {local_time(job.created_at)}",
-        f"Ended               {local_time(job.completed_at) or '-'}",
-        f"Recording           {whole(job.audio_duration_seconds)} s, {job.audio_content_type}",
-    ]
+    asked_for = f"{job.job_type} {job.model_name or job.sign_name or job.use_case or job.condition}"
+    length = _("{seconds} s", seconds=whole(job.audio_duration_seconds))
+    lines = columns(
+        (_("Job"), job.job_id),
+        (_("Asked for"), asked_for),
+        (_("Status"), job.status),
+        (_("Made"), local_time(job.created_at) or "-"),
+        (_("Ended"), local_time(job.completed_at) or "-"),
+        (_("Recording"), f"{length}, {job.audio_content_type}"),
+    )
     return lines if job.result is None else [*lines, "", *result_lines(job.result)]

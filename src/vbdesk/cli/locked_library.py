@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, named_profile, report_disk_faults, report_errors, vault_of
 from vbdesk.cli.output import fail, say
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.opening import LockedLibrary
@@ -46,20 +47,27 @@ def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | No
     with report_errors():
         profile = named_profile(wanted, place)
         if profile.secrets == "session":
-            fail(f"The key to the recordings of {profile.name} is only in the desk, while it is open.", ACT_FIRST)
+            fail(
+                _("The key to the recordings of {name} is only in the desk, while it is open.", name=profile.name),
+                ACT_FIRST,
+            )
         known = vault or vault_of(profile, place)
         folder = library_folder(place.data, profile.profile_id)
         try:
             library = retry_while_waiting(
                 lambda: LockedLibrary(profile, folder, known, part=AuditPart.COMMAND_LINE),
-                lambda sentence: say(sentence, err=True),
+                lambda sentence: say(translated(sentence), err=True),
             )
         except LibraryInUse as error:
-            fail(str(error), LATER)
+            fail(translated(error), LATER)
         except (LibraryKeyWrong, LibraryUnreadable) as error:
-            fail(str(error), LATER if disk_fault(error.__cause__) not in (None, DiskFault.UNKNOWN) else REFUSED)
+            fail(translated(error), LATER if disk_fault(error.__cause__) not in (None, DiskFault.UNKNOWN) else REFUSED)
         except OSError as error:
-            sentence = f"The recordings in {folder} cannot be opened: {error.strerror or error}. Nothing was changed."
+            sentence = _(
+                "The recordings in {folder} cannot be opened: {reason}. Nothing was changed.",
+                folder=folder,
+                reason=error.strerror or error,
+            )
             fail(sentence, LATER if disk_fault(error) else REFUSED)
         try:
             with report_disk_faults():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -42,18 +43,18 @@ def longitudinal(
     try:
         chosen = _parameters(method, parameters)
     except DataFileError as error:
-        fail(str(error), UNUSABLE)
-    name = "Standard input" if file == STANDARD_INPUT else file.resolve().name
+        fail(translated(error), UNUSABLE)
+    name = _("Standard input") if file == STANDARD_INPUT else file.resolve().name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
         history = read_history_file(text)
         report = (unrounded_fields_of_all_jobs if each_job else unrounded_report)(history, chosen)
     except HistoryFileError as error:
-        fail(f"{name}: {error}", UNUSABLE)
+        fail(f"{name}: {translated(error)}", UNUSABLE)
     except UnicodeDecodeError:
-        fail(f"{name} is not text in UTF-8.", UNUSABLE)
+        fail(_("{name} is not text in UTF-8.", name=name), UNUSABLE)
     except OSError as error:
-        fail(f"{name} cannot be read: {error.strerror}.", UNUSABLE)
+        fail(_("{name} cannot be read: {reason}.", name=name, reason=error.strerror), UNUSABLE)
     typer.echo(json.dumps(report, indent=1, allow_nan=False))
 
 
@@ -62,10 +63,20 @@ def _parameters(method: str | None, file: Path | None) -> "Parameters | None":
     from vbdesk.longitudinal.parameters import METHODS, read_parameters, shipped_parameters
 
     if method is not None and method not in METHODS:
-        fail(f"There is no method {method}; choose {' or '.join(METHODS)}.", UNUSABLE)
+        fail(
+            _("There is no method {method}. Choose one of: {names}.", method=method, names=", ".join(METHODS)), UNUSABLE
+        )
     if file is not None:
         own = read_parameters(file)
         if method not in (None, own.method):
-            fail(f"{file.name} holds parameters of {own.method}, not of {method}.", UNUSABLE)
+            fail(
+                _(
+                    "{file} holds parameters of {held}, not of {method}.",
+                    file=file.name,
+                    held=own.method,
+                    method=method,
+                ),
+                UNUSABLE,
+            )
         return own
     return next((shipped_parameters(known) for known in METHODS if known == method), None)

@@ -1,13 +1,16 @@
 """The `vbdesk` command with its subcommands."""
 
 import os
+import sys
+from typing import Annotated
 
 import typer
 
 from vbdesk.cli import admin, audit, fhir, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.bundle import bundle
-from vbdesk.cli.connection import STATUSES
+from vbdesk.cli.command_language import OPTION, choose_language, refusal, translate_commands
+from vbdesk.cli.connection import REFUSED, STATUSES, USAGE
 from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.doctor import doctor
@@ -17,6 +20,7 @@ from vbdesk.cli.groups import groups
 from vbdesk.cli.jobs import jobs
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
+from vbdesk.cli.output import say
 from vbdesk.cli.report import report
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
@@ -25,6 +29,7 @@ from vbdesk.cli.signs_fit import fit
 from vbdesk.cli.submit import submit
 from vbdesk.cli.sync import sync
 from vbdesk.cli.worker import worker
+from vbdesk.language import LanguageMissing, _, translated
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,7 +41,12 @@ app = typer.Typer(
 
 
 @app.callback()
-def _root() -> None:
+def _root(
+    language: Annotated[
+        str | None,
+        typer.Option(OPTION, metavar="TAG", help="Language of the commands, such as de. Default: that of the system."),
+    ] = None,
+) -> None:
     """Record a voice, check it, send it for analysis, follow the person over time."""
 
 
@@ -67,15 +77,60 @@ app.command()(doctor)
 
 def run() -> None:
     """Entry point of the console script."""
+    _replace_unknown_letters()
     try:
-        app()
+        choose_language(sys.argv[1:])
+        sys.exit(_status())
+    except LanguageMissing as error:
+        say(translated(error), err=True)
+        sys.exit(USAGE)
     except OSError as error:
         from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 
         fault = disk_fault(error)
         if fault is None:
             raise
-        remedy = "Free some space" if fault in (DiskFault.FULL, DiskFault.QUOTA) else "Check the disk"
-        typer.echo(f"Nothing more can be written: {error.strerror}. {remedy} and try again.", err=True)
+        if fault in (DiskFault.FULL, DiskFault.QUOTA):
+            say(
+                _("Nothing more can be written: {fault}. Free some space and try again.", fault=error.strerror),
+                err=True,
+            )
+        else:
+            say(
+                _("Nothing more can be written: {fault}. Check the disk and try again.", fault=error.strerror), err=True
+            )
         # the buffered standard output cannot be written either; a normal exit would try, and complain
         os._exit(1)
+
+
+def _status() -> int:
+    """Run the command that was given; returns its exit status. A refused command line is explained."""
+    command = typer.main.get_command(app)
+    translate_commands(command)
+    try:
+        return command.main(standalone_mode=False) or 0
+    except typer.Abort:
+        say(_("Stopped."), err=True)
+        return REFUSED
+    except typer.TyperException as error:
+        _explain(error)
+        return getattr(error, "exit_code", USAGE)
+
+
+def _explain(error: typer.TyperException) -> None:
+    """Print how the command is used, and what was wrong; the whole help if nothing was asked for."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(str(error), err=True)
+        return
+    if context is not None:
+        typer.echo(context.get_usage(), err=True)
+        say(_("See {command} for help.", command=f"{context.command_path} --help"), "", err=True)
+    say(refusal(error), err=True)
+
+
+def _replace_unknown_letters() -> None:
+    """Print a question mark for a letter that the terminal cannot show, instead of ending with an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -9,6 +9,7 @@ import typer
 from vbdesk.cli.batch_measurement import list_failed, measure_with_bar, processes
 from vbdesk.cli.output import fail
 from vbdesk.cli.spoken_language import known_language
+from vbdesk.language import _, ngettext, translated
 
 if TYPE_CHECKING:
     from vbdesk.signs.person_recordings import ScoredRecording
@@ -55,7 +56,7 @@ def measure(
 
     read_language = known_language(language) or "en"
     if not folder.is_dir():
-        fail(f"There is no folder {folder}.", USAGE)
+        fail(_("There is no folder {folder}.", folder=folder), USAGE)
     try:
         readers = read_recording_speakers(speakers, folder)
         journal = out.with_name(f"{out.name}.measured.jsonl")
@@ -67,21 +68,40 @@ def measure(
             fail(_nothing_to_write(fewest, [speaker.sex for speaker in group]))
         write_norms(result, out)
     except TableError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
     except (DataFileError, ModelUnavailable) as error:
-        fail(str(error))
+        fail(translated(error))
     except OSError as error:
-        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    typer.echo(f"{out}: features {result.measured}, speakers {len(group)}, recordings {len(measured)}.")
-    for name, count in result.at_limit.items():
-        typer.echo(
-            f"  {name}: {count} {'speaker' if count == 1 else 'speakers'} on the floor or ceiling, kept as censored"
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
+    typer.echo(
+        _(
+            "{file}: features {features}, speakers {speakers}, recordings {recordings}.",
+            file=out,
+            features=result.measured,
+            speakers=len(group),
+            recordings=len(measured),
         )
+    )
+    for name, count in result.at_limit.items():
+        sentence = ngettext(
+            "{feature}: {count} speaker on the floor or ceiling, kept as censored",
+            "{feature}: {count} speakers on the floor or ceiling, kept as censored",
+            count,
+            feature=name,
+        )
+        typer.echo(f"  {sentence}")
     for name, reason in result.kept.items():
-        typer.echo(f"  {name} keeps its shipped numbers: {reason}")
-    kept = "" if result.signs == len(SignName) else " The others keep the one that ships."
-    typer.echo(f"The reference of {result.signs} of {len(SignName)} signs was measured with them.{kept}")
-    typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it again.")
+        typer.echo("  " + _("{feature} keeps its shipped numbers: {reason}", feature=name, reason=reason))
+    typer.echo(
+        _(
+            "The reference of {signs} of {total} signs was measured with them.",
+            signs=result.signs,
+            total=len(SignName),
+        )
+    )
+    if result.signs < len(SignName):
+        typer.echo(_("The others keep the one that ships."))
+    typer.echo(_("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it again."))
 
 
 @norms.command()
@@ -113,7 +133,7 @@ def variability(
     from vbdesk.voice.errors import ModelUnavailable
 
     if not folder.is_dir():
-        fail(f"There is no folder {folder}.", USAGE)
+        fail(_("There is no folder {folder}.", folder=folder), USAGE)
     persons = find_persons(folder)
     shipped = shipped_parameters("tss-2")
     try:
@@ -145,19 +165,32 @@ def variability(
             }
             write_feature_scales(fit_feature_scales(measured, norms_now, source), features_out)
     except ValueError as error:
-        fail(f"{folder}: {error}")
+        fail(f"{folder}: {translated(error)}")
     except (DataFileError, ModelUnavailable) as error:
-        fail(str(error))
+        fail(translated(error))
     except OSError as error:
-        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    typer.echo(f"{out}: {record['people']} people with {record['recordings']} recordings.")
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
+    typer.echo(
+        _(
+            "{file}: {people} people with {recordings} recordings.",
+            file=out,
+            people=record["people"],
+            recordings=record["recordings"],
+        )
+    )
     for name, found in fitted.classes.items():
         prior = found.prior
         typer.echo(
-            f"  {name}: median variance {prior.median:.3f}, weight {prior.weight:.1f} readings, "
-            f"from {prior.estimates} people and signs"
+            "  "
+            + _(
+                "{name}: median variance {median:.3f}, weight {weight:.1f} readings, from {estimates} people and signs",
+                name=name,
+                median=prior.median,
+                weight=prior.weight,
+                estimates=prior.estimates,
+            )
         )
-    typer.echo(f"  share that a session has in common: {record['state_share']:.2f}")
+    typer.echo("  " + _("share that a session has in common: {share:.2f}", share=fitted.state_share or 0.0))
 
 
 def _score_with_bar(paths: Sequence[Path], jobs: int | None, folder: Path) -> "dict[Path, ScoredRecording]":
@@ -167,16 +200,19 @@ def _score_with_bar(paths: Sequence[Path], jobs: int | None, folder: Path) -> "d
 
     from vbdesk.signs.person_recordings import score_all
 
-    columns = TextColumn("Analysing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn(_("Analysing")), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=len(paths))
-        outcomes = score_all(paths, processes(jobs), lambda _: progress.update(task, advance=1))
+        outcomes = score_all(paths, processes(jobs), lambda _done: progress.update(task, advance=1))
     list_failed({path: reason for path, reason in outcomes.items() if isinstance(reason, str)}, folder)
     return {path: outcome for path, outcome in outcomes.items() if not isinstance(outcome, str)}
 
 
 def _nothing_to_write(fewest: int, sexes: list[str]) -> str:
-    return (
-        f"No norms were written: {sexes.count('male')} male and {sexes.count('female')} female speakers could be "
-        f"measured, and {fewest} of each are needed. Add recordings, or lower --fewest."
+    return _(
+        "No norms were written: {male} male and {female} female speakers could be measured, and {fewest} of each are"
+        " needed. Add recordings, or lower --fewest.",
+        male=sexes.count("male"),
+        female=sexes.count("female"),
+        fewest=fewest,
     )

@@ -13,6 +13,8 @@ from typing import NoReturn
 
 import typer
 
+from vbdesk.language import _, current, formats
+
 WIDTH = 100
 
 
@@ -41,11 +43,19 @@ def print_json(document: object, indent: int | None = None) -> None:
 def printable(text: str) -> str:
     r"""`text` with every invisible or steering character escaped, such as `\x1b` or `\u202e`.
 
-    Those are control characters, line breaks, direction marks, and unassigned code points.
+    Those are control characters, line breaks, direction marks, and unassigned code points. In a language that runs from
+    right to left, the marks with which its own texts keep names apart are shown as they are.
     """
     if text.isprintable():
         return text
-    return "".join(sign if _is_shown(sign) else sign.encode("unicode_escape").decode() for sign in text)
+    allowed = _OF_RIGHT_TO_LEFT if current().right_to_left else ""
+    return "".join(
+        sign if sign in allowed or _is_shown(sign) else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+_OF_RIGHT_TO_LEFT = "\u2068\u2069\u200e\u200f\u061c"
+"""Isolates around names, and marks of CLDR in numbers and dates; none of them turns letters around."""
 
 
 def _is_shown(sign: str) -> bool:
@@ -69,7 +79,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows in columns; None is a dash. One sentence if there are no rows."""
     texts = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if not texts:
-        return "There are none."
+        return _("There are none.")
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(heads), *texts])
 
@@ -82,5 +92,35 @@ def local_time(moment: datetime | None) -> str | None:
 
 
 def number(value: float | None, form: str = ".2f") -> str | None:
-    """A number in the given form; None stays None."""
-    return None if value is None else format(value, form)
+    """A number in the given form, with the signs of the reader's region; None stays None."""
+    return None if value is None else formats.number(value, form)
+
+
+def interval_words(ends: tuple[float, float] | None) -> str | None:
+    """An interval of scores; None stays None."""
+    return None if ends is None else _("{low:.2f} to {high:.2f}", low=ends[0], high=ends[1])
+
+
+def share_interval_words(ends: tuple[float, float] | None) -> str | None:
+    """An interval of shares; None stays None."""
+    return None if ends is None else _("{low:.0%} to {high:.0%}", low=ends[0], high=ends[1])
+
+
+def columns(*rows: Sequence[str]) -> list[str]:
+    """Rows as lines, their cells one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def confirm(question: str) -> None:
+    """Ask a question of yes or no; no, or no answer, ends the command. `y` and `n` are understood in every language."""
+    # Translators: the letters for yes and no that a person types, without a blank: "y/n"
+    yes, _slash, no = _("y/n").strip("[]").partition("/")
+    answer: str = typer.prompt(f"{question} [{yes}/{no.upper()}]", default="", show_default=False, err=True)
+    if not is_yes(answer, yes, _("yes")):
+        raise typer.Abort
+
+
+def is_yes(answer: str, *words: str) -> bool:
+    """Whether an answer means yes, in English or by one of `words`."""
+    return answer.strip().casefold() in {"y", "yes", *(word.casefold() for word in words)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vbdesk.cli.output import fail
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
@@ -29,16 +30,20 @@ def vault_of_passphrase(folder: Path) -> "EncryptedVault":
     if passphrase is None:
         if not sys.stdin.isatty():
             fail(
-                "The library needs unlocking: its keys open with the passphrase of this computer. "
-                f"Give this command in a terminal. A script sets {PASSPHRASE}, or {PASSPHRASE_FD} to the number of an "
-                "open file descriptor.",
+                _(
+                    "The library needs unlocking: its keys open with the passphrase of this computer. Give this"
+                    " command in a terminal. A script sets {passphrase}, or {passphrase_fd} to the number of an"
+                    " open file descriptor.",
+                    passphrase=PASSPHRASE,
+                    passphrase_fd=PASSPHRASE_FD,
+                ),
                 _ACT_FIRST,
             )
-        passphrase = typer.prompt("Passphrase of this computer", hide_input=True, err=True)
+        passphrase = typer.prompt(_("Passphrase of this computer"), hide_input=True, err=True)
     try:
         key = ServiceKeyStore(folder).unlock(passphrase).key
     except (PassphraseWrong, ServiceKeyMissing) as error:
-        fail(str(error), _ACT_FIRST)
+        fail(translated(error), _ACT_FIRST)
     return EncryptedVault(folder, key)
 
 
@@ -51,4 +56,7 @@ def _given(environ: MutableMapping[str, str]) -> str | None:
         with open(int(descriptor), encoding="utf-8") as file:  # noqa: PTH123
             return file.read(_LONGEST).rstrip("\r\n")
     except (ValueError, OSError):
-        fail(f"{PASSPHRASE_FD} is not the number of a file descriptor that can be read.", _ACT_FIRST)
+        fail(
+            _("{passphrase_fd} is not the number of a file descriptor that can be read.", passphrase_fd=PASSPHRASE_FD),
+            _ACT_FIRST,
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import USAGE
 from vbdesk.cli.output import fail, local_time, say
+from vbdesk.language import _, message, ngettext, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.items import RecordingItem
@@ -32,16 +33,26 @@ def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
 
     chosen: dict[str, DecidedTime] = {}
     for option in options:
-        take_id, _, text = option.partition("=")
+        take_id, _sign, text = option.partition("=")
         try:
             chosen[take_id] = TimeChoice(text) if text in list(TimeChoice) else read_entered(text)
         except ValueError as error:
             words = ", ".join(f"{take_id}={each}" for each in TimeChoice)
-            fail(f"--time {option} is not understood. {error} Or write {words}.", USAGE)
+            fail(
+                _(
+                    "--time {option} is not understood. {error} Or write {words}.",
+                    option=option,
+                    error=translated(error),
+                    words=words,
+                ),
+                USAGE,
+            )
         if take_id == ALL and isinstance(chosen[take_id], datetime):
             fail(
-                "Recordings cannot all have one time. Write --time all=suggested, --time all=clock, --time all=keep, "
-                "or name one.",
+                _(
+                    "Recordings cannot all have one time. Write --time all=suggested, --time all=clock, --time"
+                    " all=keep, or name one."
+                ),
                 USAGE,
             )
     return chosen
@@ -65,10 +76,8 @@ def how_to_decide(item: "RecordingItem") -> str:
     choices = [f"--time {item.take_id}={TimeChoice.SUGGESTED}"] if known else []
     choices += [f"--time {item.take_id}={TimeChoice.CLOCK}"] if item.original_time is not None else []
     choices += [f"--time {item.take_id}={TimeChoice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
-    return (
-        f"{item.group_id}, {local_time(item.recorded_at)}: {item.reason}\n"
-        f"  Use vbdesk sync with one of these: {', '.join(choices)}.{_explained(item)}"
-    )
+    use = _("Use vbdesk sync with one of these: {options}.", options=", ".join(choices))
+    return f"{item.group_id}, {local_time(item.recorded_at)}: {translated(item.reason)}\n  {use}{_explained(item)}"
 
 
 def _explained(item: "RecordingItem") -> str:
@@ -76,7 +85,14 @@ def _explained(item: "RecordingItem") -> str:
     if item.original_time is None:
         return ""
     before, now = local_time(item.original_time), local_time(item.recorded_at)
-    return f"\n  {TimeChoice.CLOCK} means {before}, the time before the correction. {TimeChoice.KEEP} means {now}."
+    words = _(
+        "{clock} means {before}, the time before the correction. {keep} means {now}.",
+        clock=TimeChoice.CLOCK.value,
+        before=before,
+        keep=TimeChoice.KEEP.value,
+        now=now,
+    )
+    return f"\n  {words}"
 
 
 def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:
@@ -112,7 +128,7 @@ def _chosen(
         elif take_id in open_again:
             yield open_again[take_id], choice, True
         else:
-            fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
+            fail(_("No recording {take_id} waits for a decision about its time.", take_id=take_id), USAGE)
 
 
 def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, *, is_named: bool) -> bool:
@@ -121,7 +137,7 @@ def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, 
     try:
         _decide(library, item, choice)
     except NotAllowed as refusal:
-        sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {refusal}"
+        sentence = f"{item.group_id}, {local_time(item.recorded_at)}: {translated(refusal)}"
         if is_named:
             fail(sentence)
         say(sentence, err=True)
@@ -130,12 +146,13 @@ def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, 
 
 
 def _kept_sentence(decided: int) -> str:
-    match decided:
-        case 0:
-            return "No time of a recording was decided."
-        case 1:
-            return "Your decision about the time of 1 recording is kept, whenever it is sent."
-    return f"Your decisions about the times of {decided} recordings are kept, whenever they are sent."
+    if not decided:
+        return _("No time of a recording was decided.")
+    return ngettext(
+        "Your decision about the time of {count} recording is kept, whenever it is sent.",
+        "Your decisions about the times of {count} recordings are kept, whenever they are sent.",
+        decided,
+    )
 
 
 def _decide(library: "Library", item: "RecordingItem", choice: DecidedTime) -> None:
@@ -148,7 +165,9 @@ def _decide(library: "Library", item: "RecordingItem", choice: DecidedTime) -> N
         library.restore_recorded_at(item.take_id)
     elif choice is TimeChoice.SUGGESTED:
         if item.time_doubt is None or item.time_doubt.suggested is None:
-            raise NotAllowed("The right time of this recording is not known. Enter it, or keep the clock's time.")
+            raise NotAllowed(
+                message("The right time of this recording is not known. Enter it, or keep the clock's time.")
+            )
         library.set_recorded_at(item.take_id, item.time_doubt.suggested)
     elif isinstance(choice, datetime):
         library.set_recorded_at(item.take_id, choice)

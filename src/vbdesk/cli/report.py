@@ -2,16 +2,31 @@
 
 from datetime import UTC
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vbdesk.cli.connection import REFUSED, USAGE
 from vbdesk.cli.output import fail, say
+from vbdesk.language import LanguageMissing, _, translated
+
+if TYPE_CHECKING:
+    from vbdesk.language import Language
 
 PAPERS = ("a4", "letter")
 LOOKS = ("light", "print", "safe")
+LANGUAGE_HELP = "Language of the texts in the document, such as de. Default: that of the commands."
 LOOK_HELP = "light, print for paper in grey, or safe for colour-blind readers."
+
+
+def report_language(tag: str | None) -> "Language | None":
+    """The language of a document; None for that of the commands. Ends the command if there are no texts in it."""
+    from vbdesk.cli.command_language import language_named
+
+    try:
+        return None if tag is None else language_named(tag)
+    except LanguageMissing as error:
+        fail(translated(error), USAGE)
 
 
 def report(
@@ -31,6 +46,7 @@ def report(
     ] = False,
     paper: Annotated[str, typer.Option(help="a4 or letter.")] = "a4",
     look: Annotated[str, typer.Option(help=LOOK_HELP)] = "light",
+    language: Annotated[str | None, typer.Option(metavar="TAG", help=LANGUAGE_HELP)] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make a PDF of results in files. Nothing is sent anywhere."""
@@ -44,9 +60,9 @@ def report(
     from vbdesk.report.sign_off import SignOff
 
     if paper not in PAPERS:
-        fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
+        fail(_("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=", ".join(PAPERS)), USAGE)
     if look not in LOOKS:
-        fail(f"There is no look {look!r}. Choose one of: {', '.join(LOOKS)}.", USAGE)
+        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=", ".join(LOOKS)), USAGE)
     now = SystemClock().now().replace(microsecond=0)
     try:
         options = ReportOptions(
@@ -58,6 +74,7 @@ def report(
             appendix=appendix,
             scope=ReportScope.OVER_TIME if over_time else ReportScope.RECORDING,
             look=Look(look),
+            language=report_language(language),
         )
         records = subjects_of_files(files, name)
         content = pdf_of_subjects(records, options) if len(records) > 1 else pdf_report(records[0], options)
@@ -65,9 +82,9 @@ def report(
         target = out or Path(f"{stem}.pdf")
         write_files(target.parent, {target.name: content}, overwrite=force)
     except WouldOverwrite as error:
-        fail(f"{error} With --force files are replaced.", REFUSED)
+        fail(_("{error} With --force files are replaced.", error=translated(error)), REFUSED)
     except ValueError as error:
-        fail(str(error), REFUSED)
+        fail(translated(error), REFUSED)
     except OSError as error:
-        fail(f"{error.filename or target}: {error.strerror}.", REFUSED)
+        fail(_("{file} cannot be used: {reason}.", file=error.filename or target, reason=error.strerror), REFUSED)
     say(str(target))

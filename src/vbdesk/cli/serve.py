@@ -8,6 +8,7 @@ import typer
 
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
+from vbdesk.language import translated
 
 
 def serve(
@@ -49,4 +50,4 @@ def serve(
         ends: list[Ending] = [partial(parent_gone, parent_pid)] if parent_pid is not None else []
         run(settings, ready_file, [*ends, input_ended] if stop_with_stdin else ends, keys)
     except (SettingsInvalid, StartRefused) as error:
-        fail(str(error))
+        fail(translated(error))

@@ -2,89 +2,149 @@
 
 from typing import TYPE_CHECKING
 
-from vbdesk.cli.output import wrapped
+from vbdesk.cli.output import columns, wrapped
+from vbdesk.language import N_, _, formats, pgettext
+from vbdesk.report.reader_words import label_word, level_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from vbdesk.contract.levels import Level
     from vbdesk.signs.fact_sheets import CutPoint, RecordingRequirements, SignFactSheet
     from vbdesk.signs.plugins.fact_sheet import PluginFactSheet, PluginModel
 
-NOTICE = "A biomarker signal, not a diagnosis."
+NOTICE = N_("A biomarker signal, not a diagnosis.")
 
 
 def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
     """The sheet of a shipped sign."""
-    placeholder = ", placeholder: no feature has a confirmed direction of its own" if sheet.placeholder else ""
-    yield from (f"{sheet.label} ({sheet.name}), calibration {sheet.version}", NOTICE, "")
-    yield from _fields(
-        ("Evidence grade", f"{sheet.evidence_grade}{placeholder}. {sheet.evidence_grade_means}"),
-        ("Highest level", f"{sheet.max_level} (what the evidence allows)"),
-        ("Changes", sheet.changes),
-        ("Measures", sheet.measures),
-        ("Known", sheet.known),
-        ("Scored for", sheet.scored_for),
-        ("Models", ", ".join(sheet.models)),
-        ("Needs", _needs(sheet.needs)),
-        ("Repeats", _repeats(sheet)),
+    title = _(
+        "{sign} ({name}), calibration {version}", sign=label_word(sheet.label), name=sheet.name, version=sheet.version
     )
-    yield from ("", "Weight   Moves   Support      Feature")
-    for row in sheet.features:
-        only = f", {row.only_voices} voices only" if row.only_voices else ""
-        yield f"{row.weight:+.4f}  {row.direction:<6}  {row.strength:<11}  {row.label} ({row.feature}{only})"
-    yield from _cuts(sheet.cuts, sheet.max_level, "Healthy readers at or above it")
-    yield from wrapped(sheet.cut_rationale)
+    yield from (title, _(NOTICE), "")
+    grade, means = sheet.evidence_grade, _(sheet.evidence_grade_means)
+    if sheet.placeholder:
+        grade = _("{grade}, placeholder: no feature has a confirmed direction of its own", grade=grade)
+    highest = _("{level} (what the evidence allows)", level=_level(sheet.max_level))
+    yield from _fields(
+        (_("Evidence grade"), f"{grade}. {means}"),
+        (_("Highest level"), highest),
+        (pgettext("how fast a sign changes", "Changes"), _(sheet.changes)),
+        (pgettext("what a sign measures", "Measures"), _(sheet.measures)),
+        (pgettext("what research knows", "Known"), _(sheet.known)),
+        (_("Scored for"), _(sheet.scored_for)),
+        (_("Models"), ", ".join(sheet.models)),
+        (pgettext("what a recording needs", "Needs"), _needs(sheet.needs)),
+        (pgettext("how well a reading repeats", "Repeats"), _repeats(sheet)),
+    )
+    yield ""
+    yield from columns(
+        (_("Weight"), pgettext("direction of a feature", "Moves"), pgettext("by research", "Support"), _("Feature")),
+        *(
+            (
+                formats.number(row.weight, "+.4f"),
+                _(row.direction),
+                _(row.strength),
+                _feature(label_word(row.label), row.feature, row.only_voices),
+            )
+            for row in sheet.features
+        ),
+    )
+    yield from _cuts(sheet.cuts, sheet.max_level, _("Healthy readers at or above it"))
+    yield from wrapped(_(sheet.cut_rationale))
     yield from _flagged(sheet)
     yield from _confounders(sheet.confounders)
     if sheet.not_told_apart_from:
-        yield from ("", "Signs that move with it in healthy readers, not separated by this version (correlation):")
+        yield from ("", _("Signs that move with it in healthy readers, not separated by this version (correlation):"))
         for other, r in sheet.not_told_apart_from.items():
-            twin = "" if other not in sheet.twins else "  twin: the one with less evidence stays low"
-            yield f"  {other} {r:+.2f}{twin}"
-    yield from ("", "Sources:")
+            twin = "  " + _("twin: the one with less evidence stays low") if other in sheet.twins else ""
+            yield f"  {other} {formats.number(r, '+.2f')}{twin}"
+    yield from ("", _("Sources:"))
     for source in sheet.sources:
         yield from wrapped(source.cited, "  ", "    ")
 
 
 def own(sheet: "PluginFactSheet") -> "Iterable[str]":
     """The sheet of a lab's own sign."""
-    yield from (f"{sheet.label} ({sheet.name}), version {sheet.version}, a sign of your own", NOTICE, "")
-    yield from _fields(
-        ("Evidence grade", f"{sheet.evidence_grade}, as its file says. {sheet.evidence_grade_means}"),
-        ("Highest level", f"{sheet.max_level} (what its file allows)"),
-        ("Changes", sheet.changes),
-        ("Measures", sheet.measures),
-        ("Known", sheet.known),
-        ("Model", _model(sheet.model)),
-        ("Found in", sheet.found_in),
-        ("Needs", _needs(sheet.needs)),
-        ("Repeats", f"ICC {sheet.repeatability.icc:.2f}, as its file says"),
+    title = _(
+        "{sign} ({name}), version {version}, a sign of your own",
+        sign=sheet.label,
+        name=sheet.name,
+        version=sheet.version,
     )
-    yield from ("", "Weight   Feature")
-    for row in sheet.features:
-        weight = "      –" if row.weight is None else f"{row.weight:+.4f}"
-        yield f"{weight}  {row.label} ({row.feature})"
-    yield from _cuts(sheet.cuts, sheet.max_level, "People without the sign at or above it, as its file says")
+    yield from (title, _(NOTICE), "")
+    grade = _("{grade}, as its file says.", grade=sheet.evidence_grade)
+    yield from _fields(
+        (_("Evidence grade"), f"{grade} {_(sheet.evidence_grade_means)}"),
+        (_("Highest level"), _("{level} (what its file allows)", level=_level(sheet.max_level))),
+        (pgettext("how fast a sign changes", "Changes"), _(sheet.changes)),
+        (pgettext("what a sign measures", "Measures"), sheet.measures),
+        (pgettext("what research knows", "Known"), _(sheet.known)),
+        (_("Model"), _model(sheet.model)),
+        (_("Found in"), sheet.found_in),
+        (pgettext("what a recording needs", "Needs"), _needs(sheet.needs)),
+        (
+            pgettext("how well a reading repeats", "Repeats"),
+            _("ICC {icc:.2f}, as its file says", icc=sheet.repeatability.icc),
+        ),
+    )
+    yield ""
+    yield from columns(
+        (_("Weight"), _("Feature")),
+        *(
+            (
+                "–" if row.weight is None else formats.number(row.weight, "+.4f"),
+                f"{label_word(row.label)} ({row.feature})",
+            )
+            for row in sheet.features
+        ),
+    )
+    yield from _cuts(sheet.cuts, sheet.max_level, _("People without the sign at or above it, as its file says"))
     yield from _confounders(sheet.confounders)
 
 
+def _level(level: "str | Level") -> str:
+    from vbdesk.contract.levels import Level
+
+    return level_word(Level(level))
+
+
+def _feature(label: str, name: str, only_voices: str | None) -> str:
+    if only_voices:
+        return _("{feature} ({name}, {voices} voices only)", feature=label, name=name, voices=only_voices)
+    return f"{label} ({name})"
+
+
 def _fields(*fields: tuple[str, str]) -> "Iterable[str]":
+    width = max(len(title) for title, _text in fields) + 1
     for title, text in fields:
-        yield from wrapped(text, f"{title:<15} ")
+        yield from wrapped(text, title.ljust(width))
 
 
 def _needs(needs: "RecordingRequirements") -> str:
-    clarity = "" if needs.audio_clarity is None else f", clarity {needs.audio_clarity:g} of 100"
-    return (
-        f"{needs.speech_seconds:g} s of speech, {needs.voice_percentage:g} % of the recording{clarity}"
-        f", features with {100 * needs.share_of_weight_measured:g} % of the weight; else inconclusive"
+    if needs.audio_clarity is None:
+        return _(
+            "{seconds:g} s of speech, {share:.0%} of the recording, features with {weight:.0%} of the weight; else"
+            " inconclusive",
+            seconds=needs.speech_seconds,
+            share=needs.voice_percentage / 100,
+            weight=needs.share_of_weight_measured,
+        )
+    return _(
+        "{seconds:g} s of speech, {share:.0%} of the recording, clarity {clarity:g} of 100, features with"
+        " {weight:.0%}"
+        " of the weight; else inconclusive",
+        seconds=needs.speech_seconds,
+        share=needs.voice_percentage / 100,
+        clarity=needs.audio_clarity,
+        weight=needs.share_of_weight_measured,
     )
 
 
 def _model(model: "PluginModel") -> str:
     more = [
         model.file,
-        model.gives and f"gives a {model.gives}",
+        model.gives and _("gives a {kind}", kind=model.gives),
         model.scikit_learn and f"scikit-learn {model.scikit_learn}",
         model.sha256 and f"SHA-256 {model.sha256}",
     ]
@@ -92,25 +152,50 @@ def _model(model: "PluginModel") -> str:
 
 
 def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str]":
-    yield from ("", f"Level     From index  Score   {who}")
+    rows = [(_("Level"), _("From index"), _("Score"), who, "")]
     for cut in cuts:
-        above = "" if cut.reported else f"  (reported as {max_level})"
-        yield f"{cut.level:<8}  {cut.index:>10.3f}  {cut.score:.4f}  {100 * cut.expected_share:.2f} %{above}"
+        above = "" if cut.reported else _("(reported as {level})", level=_level(max_level))
+        rows.append(
+            (
+                _level(cut.level),
+                formats.number(cut.index, ".3f"),
+                formats.number(cut.score, ".4f"),
+                formats.number(cut.expected_share, ".2%"),
+                above,
+            )
+        )
+    yield ""
+    yield from columns(*rows)
 
 
 def _confounders(confounders: "Sequence[str]") -> "Iterable[str]":
-    yield from ("", "What can sound the same:")
-    yield from (f"  {confounder}" for confounder in confounders)
+    yield from ("", _("What can sound the same:"))
+    yield from (f"  {_(confounder)}" for confounder in confounders)
 
 
 def _repeats(sheet: "SignFactSheet") -> str:
-    change = sheet.repeatability.smallest_real_change
-    least = "" if change is None else f"; 95 of 100 repeats lie within {change:g} SD of the index"
-    return f"ICC {sheet.repeatability.icc:.2f} in free speech, from the literature, provisional{least}"
+    icc, change = sheet.repeatability.icc, sheet.repeatability.smallest_real_change
+    if change is None:
+        return _("ICC {icc:.2f} in free speech, from the literature, provisional", icc=icc)
+    return _(
+        "ICC {icc:.2f} in free speech, from the literature, provisional; 95 of 100 repeats lie within {change:g} SD"
+        " of"
+        " the index",
+        icc=icc,
+        change=change,
+    )
 
 
 def _flagged(sheet: "SignFactSheet") -> "Iterable[str]":
-    shares = (("native", sheet.flagged_reference), ("second-language", sheet.flagged_second_language))
-    told = [f"{100 * share:.1f} % of healthy {who} readers" for who, share in shares if share is not None]
-    if told:
-        yield from wrapped(f"At consider or above when the cuts were set: {', '.join(told)}.")
+    native, second = sheet.flagged_reference, sheet.flagged_second_language
+    if native is not None:
+        yield from wrapped(
+            _("At consider or above when the cuts were set: {share:.1%} of healthy native readers.", share=native)
+        )
+    if second is not None:
+        yield from wrapped(
+            _(
+                "At consider or above when the cuts were set: {share:.1%} of healthy second-language readers.",
+                share=second,
+            )
+        )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, print_json, say, wrapped
+from vbdesk.cli.output import columns, fail, print_json, say, wrapped
+from vbdesk.language import N_, _, formats
 
 if TYPE_CHECKING:
     from vbdesk.signs.fact_sheets import SignFactSheet
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from vbdesk.signs.plugins.fact_sheet import PluginFactSheet
 
 USAGE = 2
-LIST_NOTE = (
-    "Flagged: share of healthy readers expected at consider or above, by the calibration; how many affected people are "
+LIST_NOTE = N_(
+    "Flagged: share of healthy readers expected at consider or above, by the calibration; how many affected people"
+    " are "
     "missed is unknown. These are biomarker signals, not diagnoses."
 )
 
@@ -49,11 +51,14 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
     if as_json:
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
     else:
-        say(f"{'Sign':<27} {'Grade':<14} {'Highest level':<14} {'Flagged':>8}  Models")
-        say(*map(_row, sheets))
-        say("", *wrapped(LIST_NOTE))
+        heads = (_("Sign"), _("Grade"), _("Highest level"), _("Flagged"), _("Models"))
+        say(*columns(heads, *map(_row, sheets)))
+        say("", *wrapped(_(LIST_NOTE)))
     for item in found.unavailable:
-        say(f"{item.name} cannot be used ({item.place}): {item.reason}", err=True)
+        say(
+            _("{name} cannot be used ({place}): {reason}", name=item.name, place=item.place, reason=item.reason),
+            err=True,
+        )
 
 
 @signs.command()
@@ -78,9 +83,23 @@ def show(
         found = _own_signs(signs_dir, allow_pickled_signs)
         for item in found.unavailable:
             if item.name == name:
-                fail(f"The sign {name} cannot be used ({item.place}): {item.reason}")
+                fail(
+                    _(
+                        "The sign {name} cannot be used ({place}): {reason}",
+                        name=name,
+                        place=item.place,
+                        reason=item.reason,
+                    )
+                )
         if name not in found.available:
-            fail(f"There is no sign {name!r}. Choose one of: {', '.join([*SignName, *found.available])}.", USAGE)
+            fail(
+                _(
+                    "There is no sign '{name}'. Choose one of: {names}.",
+                    name=name,
+                    names=", ".join([*SignName, *found.available]),
+                ),
+                USAGE,
+            )
         sheet = plugin_fact_sheet(found.available[name], load_reference_data())
         text = own(sheet)
     if as_json:
@@ -94,12 +113,17 @@ def _own_signs(folder: Path | None, allow_pickles: bool) -> "PluginSigns":
     from vbdesk.signs.plugins.source import PluginSource
 
     if folder is not None and not folder.is_dir():
-        fail(f"There is no folder {folder}.", USAGE)
+        fail(_("There is no folder {folder}.", folder=folder), USAGE)
     return load_plugins(PluginSource(folder, allow_pickles))
 
 
-def _row(sheet: "SignFactSheet | PluginFactSheet") -> str:
-    grade = sheet.evidence_grade + (" placeholder" if getattr(sheet, "placeholder", False) else "")
+def _row(sheet: "SignFactSheet | PluginFactSheet") -> tuple[str, ...]:
+    from vbdesk.contract.levels import Level
+    from vbdesk.report.reader_words import level_word
+
+    grade = str(sheet.evidence_grade)
+    if getattr(sheet, "placeholder", False):
+        grade = _("{grade} placeholder", grade=grade)
     flagged = next(cut.expected_share if cut.reported else 0.0 for cut in sheet.cuts if cut.level.flagged)
-    models = ", ".join(sheet.models) or "none, a sign of your own"
-    return f"{sheet.name:<27} {grade:<14} {sheet.max_level:<14} {100 * flagged:>6.1f} %  {models}"
+    models = ", ".join(sheet.models) or _("none, a sign of your own")
+    return sheet.name, grade, level_word(Level(sheet.max_level)), formats.number(flagged, ".1%"), models

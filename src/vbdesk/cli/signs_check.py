@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from vbdesk.cli.output import fail, say
+from vbdesk.language import _
 
 
 def check(
@@ -21,18 +22,27 @@ def check(
     from vbdesk.signs.plugins.source import PluginSource
 
     if folder is not None and not folder.is_dir():
-        fail(f"There is no folder {folder}.", 2)
+        fail(_("There is no folder {folder}.", folder=folder), 2)
     signs = load_plugins(PluginSource(folder, allow_pickled_signs))
     for name, sign in signs.available.items():
         file = sign.file
-        features = "1 feature" if len(file.features) == 1 else f"{len(file.features)} features"
         say(
-            f"{name}  version {file.version}, {file.model.kind}, {features}, evidence {file.evidence_grade}, "
-            f"at most {file.max_level}"
+            _(
+                "{name}  version {version}, {kind}, {features} features, evidence {evidence_grade}, at most"
+                " {max_level}",
+                name=name,
+                version=file.version,
+                kind=file.model.kind,
+                features=len(file.features),
+                evidence_grade=file.evidence_grade,
+                max_level=file.max_level,
+            )
         )
     for item in signs.unavailable:
-        say(f"{item.name}  not offered ({item.place}): {item.reason}", err=True)
+        say(
+            _("{name}  not offered ({place}): {reason}", name=item.name, place=item.place, reason=item.reason), err=True
+        )
     if not signs.available and not signs.unavailable:
-        say("There are no signs of your own.")
+        say(_("There are no signs of your own."))
     if signs.unavailable:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.batch_measurement import list_failed, outcomes_with_bar, sources_with_bar, usable
 from vbdesk.cli.output import fail, say
+from vbdesk.language import _, formats, joined, message, translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ def fit(
     try:
         import sklearn  # noqa: F401
     except ImportError:
-        fail("Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.")
+        fail(_("Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'."))
     from pydantic import ValidationError
 
     from vbdesk.data_files import DataFileError
@@ -89,13 +90,13 @@ def fit(
         fitted = fit_sign(labels, measured, request, reference.norms, fewest)
         written = fitted.write(out)
     except (TableError, StudyError) as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
     except ValidationError as error:
         fail(_slip(error), USAGE)
     except (DataFileError, ModelUnavailable) as error:
-        fail(str(error))
+        fail(translated(error))
     except OSError as error:
-        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
     typer.echo("\n".join(_summary(fitted.card, written)))
 
 
@@ -109,27 +110,33 @@ def _measured(
     outcomes = outcomes_with_bar(list(labels), journal, jobs, resume=resume)
     measured, failed = usable({path: outcomes[path] for path in labels})
     found = dict(labels)
-    joined = joinable_clips(labels, outcomes)
+    clips_of = joinable_clips(labels, outcomes)
     alone = [path for path in failed if is_clip(outcomes[path])]
-    for path in set(alone).difference(*(source.paths for source in joined)):
-        failed[path] += " There is no other clip of this speaker, label and session to join."
-    if joined:
-        clips = sum(len(source.paths) for source in joined)
+    for path in set(alone).difference(*(source.paths for source in clips_of)):
+        failed[path] = joined(
+            failed[path], message("There is no other clip of this speaker, label and session to join.")
+        )
+    if clips_of:
+        clips = sum(len(source.paths) for source in clips_of)
         say(
-            f"Joined {clips} short clips to {len(joined)} recordings, one of each speaker, label and session. Features "
-            "of pauses and phrases are left out.",
+            _(
+                "Joined {clips} short clips to {count} recordings, one of each speaker, label and session. Features"
+                " of pauses and phrases are left out.",
+                clips=clips,
+                count=len(clips_of),
+            ),
             err=True,
         )
-        together = sources_with_bar(list(joined), measure_joined, joined_digest, journal, jobs, resume=True)
-        long_enough, short = usable({source: together[source] for source in joined})
-        for source, label in joined.items():
+        together = sources_with_bar(list(clips_of), measure_joined, joined_digest, journal, jobs, resume=True)
+        long_enough, short = usable({source: together[source] for source in clips_of})
+        for source, label in clips_of.items():
             first, *others = source.paths
             for path in source.paths:
                 del failed[path]
             if source in long_enough:
                 measured[first], found[first] = long_enough[source], label
             else:
-                failed[first] = f"Joined with {len(others)} more: {short[source]}"
+                failed[first] = message("Joined with {others} more: {reason}", others=len(others), reason=short[source])
     return found, measured, failed
 
 
@@ -142,7 +149,7 @@ def _rates(
         return found[grade].model_dump() if grade in found else {}
     parts = given.split(",")
     if len(parts) != len(RATED):
-        fail(f"--rates: name four shares, for {', '.join(RATED)}, with commas between them.", USAGE)
+        fail(_("--rates: name four shares, for {names}, with commas between them.", names=", ".join(RATED)), USAGE)
     return dict(zip(RATED, parts, strict=True))
 
 
@@ -153,27 +160,43 @@ def _slip(error: "ValidationError") -> str:
     place = f"--{option}" + (f" ({inner[0]})" if inner else "")
     reason = first["msg"].removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
-        reason = "use small letters, digits and single hyphens, such as hoarse-voice"
+        reason = _("use small letters, digits and single hyphens, such as hoarse-voice")
     return f"{place}: {reason}."
 
 
 def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
     study, auc = card["study"], card["auc"]
-    low, high = auc["low"], auc["high"]
-    interval = "" if low is None or high is None else f" (95 % interval {low:.2f} to {high:.2f})"
+    head = _(
+        "{sign} {version}: {recordings} recordings of {speakers} speakers, AUC {auc}, highest level {level}.",
+        sign=card["sign"],
+        version=card["version"],
+        recordings=study["recordings"],
+        speakers=study["speakers"],
+        auc=_auc_words(auc),
+        level=card["max_level"],
+    )
     return [
-        f"{card['sign']} {card['version']}: {study['recordings']} recordings of {study['speakers']} speakers, "
-        f"AUC {auc['value']:.2f}{interval}, highest level {card['max_level']}.",
+        head,
         *(_corpus_line(part) for part in card["other_corpora"]),
-        *(f"Mind: {sentence}" for sentence in card["warnings"]),
-        *(f"Wrote {path}" for path in written),
+        *(_("Mind: {warning}", warning=sentence) for sentence in card["warnings"]),
+        *(_("Wrote {file}", file=path) for path in written),
     ]
+
+
+def _auc_words(auc: "Mapping[str, Any]") -> str:
+    """`0.81 (95 % interval 0.72 to 0.89)`."""
+    if auc["low"] is None or auc["high"] is None:
+        return formats.number(auc["value"], ".2f")
+    return _(
+        "{value:.2f} (95 % interval {low:.2f} to {high:.2f})", value=auc["value"], low=auc["low"], high=auc["high"]
+    )
 
 
 def _corpus_line(part: "Mapping[str, Any]") -> str:
     auc = part["auc"]
     if auc is None:
-        return f"Corpus {part['corpus']}, by a fit on the others: not tested."
-    known = auc["low"] is not None
-    interval = f" (95 % interval {auc['low']:.2f} to {auc['high']:.2f})" if known else " (interval unknown)"
-    return f"Corpus {part['corpus']}, by a fit on the others: AUC {auc['value']:.2f}{interval}."
+        return _("Corpus {corpus}, by a fit on the others: not tested.", corpus=part["corpus"])
+    words = _auc_words(auc)
+    if auc["low"] is None:
+        words = _("{value} (interval unknown)", value=words)
+    return _("Corpus {corpus}, by a fit on the others: AUC {auc}.", corpus=part["corpus"], auc=words)

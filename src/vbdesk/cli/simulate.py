@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vbdesk.cli.output import fail
+from vbdesk.language import _, translated
 
 BEGIN, END = "<!-- simulation: begin -->", "<!-- simulation: end -->"
 VARIANCES_BEGIN, VARIANCES_END = "<!-- variances: begin -->", "<!-- variances: end -->"
@@ -40,7 +41,7 @@ def longitudinal(
 
     classes = sorted(published_results().published)
     if sign_class is not None and sign_class not in classes:
-        fail(f"There is no class {sign_class}; choose {' or '.join(classes)}.", 2)
+        fail(_("There is no class {name}. Choose one of: {names}.", name=sign_class, names=", ".join(classes)), 2)
     before, after = _text_around_marks(write) if write else ("", "")
     simulation = Simulation(seed, subjects or WEEKLY_SUBJECTS)
     results = {}
@@ -54,10 +55,18 @@ def longitudinal(
     missed = [row for row in bar_results(results) if not row.holds]
     if missed:
         worst = missed[0]
-        bars = "1 bar is" if len(missed) == 1 else f"{len(missed)} bars are"
         fail(
-            f"{bars} missed, the first: {worst.bar.figure} ({worst.setting.sign_class}, "
-            f"{worst.setting.schedule}, {worst.setting.scenario}) is {worst.measured:.3f}, the bar {worst.bar.text}."
+            _(
+                "Bars that are missed: {count}. The first: {figure} ({sign_class}, {schedule}, {scenario}) is"
+                " {measured:.3f}, the bar {bar}.",
+                count=len(missed),
+                figure=worst.bar.figure,
+                sign_class=worst.setting.sign_class,
+                schedule=worst.setting.schedule,
+                scenario=worst.setting.scenario,
+                measured=worst.measured,
+                bar=worst.bar.text,
+            )
         )
 
 
@@ -85,11 +94,11 @@ def variances(
     try:
         second = shipped_parameters("tss-2") if parameters is None else read_parameters(parameters)
     except DataFileError as error:
-        fail(str(error), 2)
+        fail(translated(error), 2)
     results = [measure(used, seed, scale) for used in (shipped_parameters("tss-1"), second)]
     _write_tables(tables(results), write, before, after, marks)
     if missed := results[-1].missed:
-        fail(f"{missed[0]}" if len(missed) == 1 else f"{len(missed)} bars are missed, the first: {missed[0]}")
+        fail(_("Bars that are missed: {count}. The first: {bar}", count=len(missed), bar=missed[0]))
 
 
 @app.command()
@@ -116,7 +125,7 @@ def _write_tables(
     try:
         write.write_text(f"{before}{marks[0]}\n{text}{marks[1]}{after}", encoding="utf-8")
     except OSError as error:
-        fail(f"{write.name} cannot be written: {error.strerror}.", 2)
+        fail(_("{file} cannot be written: {reason}.", file=write.name, reason=error.strerror), 2)
 
 
 def _text_around_marks(path: Path, marks: tuple[str, str] = (BEGIN, END)) -> tuple[str, str]:
@@ -124,9 +133,9 @@ def _text_around_marks(path: Path, marks: tuple[str, str] = (BEGIN, END)) -> tup
         with path.open("r+", encoding="utf-8") as file:  # fail before the simulation if it is not writable
             text = file.read()
     except OSError as error:
-        fail(f"{path.name} cannot be opened: {error.strerror}.", 2)
+        fail(_("{file} cannot be opened: {reason}.", file=path.name, reason=error.strerror), 2)
     before, begin, rest = text.partition(marks[0])
-    _, end, after = rest.partition(marks[1])
+    _between, end, after = rest.partition(marks[1])
     if not (begin and end):
-        fail(f"{path.name} lacks the marks {marks[0]} and {marks[1]}.", 2)
+        fail(_("{file} lacks the marks {begin} and {end}.", file=path.name, begin=marks[0], end=marks[1]), 2)
     return before, after

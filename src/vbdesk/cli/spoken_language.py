@@ -3,6 +3,7 @@
 from vbdesk.cli.connection import USAGE
 from vbdesk.cli.output import fail
 from vbdesk.contract.spoken_language import language_tag
+from vbdesk.language import translated
 
 
 def known_language(text: str | None) -> str | None:
@@ -10,4 +11,4 @@ def known_language(text: str | None) -> str | None:
     try:
         return None if text is None else language_tag(text)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)

@@ -25,6 +25,7 @@ from vbdesk.cli.output import fail, local_time, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
 from vbdesk.contract.spoken_language import SpokenLanguage
+from vbdesk.language import N_, _, message, translated
 
 if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, SubmissionOutcome
@@ -33,13 +34,7 @@ if TYPE_CHECKING:
     from vbdesk.outbox.imports.import_row import ImportRow
     from vbdesk.outbox.library.items import RecordingTarget
 
-NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
-
-
-_JOB_UNKNOWN = (
-    "It was sent before, but the service does not know its job {} any more: it was erased there, or an older database "
-    "was restored."
-)
+NO_SOUND = message("The file is not WAV, FLAC, MP3 or M4A.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +124,9 @@ def submit(
         rows = list(consents.checked(_looked_at(paths, group or "", csv, target, moments, connection)))
         statements = {row.path: row.consent for row in rows}
         if recorded_at is not None and len(rows) > 1:
-            fail(f"--recorded-at is for one file; these are {len(rows)}. Use --from-name or --csv.", USAGE)
+            fail(
+                _("--recorded-at is for one file; these are {count}. Use --from-name or --csv.", count=len(rows)), USAGE
+            )
         sender = _Sender(
             connection,
             journal or _journal_of(connection, data_dir),
@@ -148,8 +145,14 @@ def submit(
         except OSError as error:
             fault = disk_fault(error)
             if fault is not None:
-                fail(f"The journal cannot be written, so nothing more was sent. {stopped_sentence(fault)}", LATER)
-            fail(f"The journal cannot be written, so nothing more was sent: {error.strerror}.")
+                fail(
+                    _(
+                        "The journal cannot be written, so nothing more was sent. {advice}",
+                        advice=stopped_sentence(fault),
+                    ),
+                    LATER,
+                )
+            fail(_("The journal cannot be written, so nothing more was sent: {reason}.", reason=error.strerror))
         ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
     if as_json:
         print_json(
@@ -160,7 +163,7 @@ def submit(
             ]
         )
     elif not outcomes:
-        say("There is no recording there.", err=True)
+        say(_("There is no recording there."), err=True)
     if any(consents.is_missing(row) for row in rows):
         raise typer.Exit(ACT_FIRST)
     refused = [outcome for outcome in outcomes if outcome.job_id is None]
@@ -174,18 +177,18 @@ def _check_usage(
     from vbdesk.contract.groups import group_id_fault
 
     if (csv is None) == (not paths):
-        fail("Name files, or a list with --csv.", USAGE)
+        fail(_("Name files, or a list with --csv."), USAGE)
     if csv is None and group is None:
-        fail("Name the subject with --group.", USAGE)
+        fail(_("Name the subject with --group."), USAGE)
     if csv is not None and (group is not None or recorded_at is not None or from_name):
-        fail("With --csv, subjects and times come from the list.", USAGE)
+        fail(_("With --csv, subjects and times come from the list."), USAGE)
     if recorded_at is not None and from_name:
-        fail("Give --recorded-at or --from-name, not both.", USAGE)
+        fail(_("Give --recorded-at or --from-name, not both."), USAGE)
     if group is not None and (fault := group_id_fault(group)) is not None:
         fail(fault, USAGE)
     for path in [*paths, *([csv] if csv else [])]:
         if not path.exists():
-            fail(f"There is no {path}.", USAGE)
+            fail(_("There is no {path}.", path=path), USAGE)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -194,7 +197,7 @@ def _moment(text: str | None) -> datetime | None:
     try:
         return None if text is None else parse_timestamp(text)
     except ValueError as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _zone(name: str) -> tzinfo:
@@ -203,14 +206,14 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        fail(f"There is no zone {name}. Zones are called like Europe/Berlin.", USAGE)
+        fail(_("There is no zone {name}. Zones are called like Europe/Berlin.", name=name), USAGE)
 
 
 def _target(model: str | None, sign: str | None) -> "RecordingTarget":
     from vbdesk.outbox.library.items import RecordingTarget
 
     if (model is None) == (sign is None):
-        fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
+        fail(_("Say what to analyse for: either --model NAME or --sign NAME."), USAGE)
     return RecordingTarget("model", model) if model is not None else RecordingTarget("sign", sign or "")
 
 
@@ -228,14 +231,16 @@ def _looked_at(
     from vbdesk.outbox.imports.import_row import ImportRow
 
     if csv is None:
-        preview = preview_files(paths, group, target, progress=_counter("Read"))
+        preview = preview_files(paths, group, target, progress=_counter(N_("Read {done:.3g} of {total:.3g}")))
         foreign = [ImportRow(0, path, group, None, target, faults=(NO_SOUND,)) for path in paths if _is_foreign(path)]
         return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
     try:
         offered = {sign.name for sign in connection.client.signs.list()}
-        return list(preview_csv(csv, target, signs=offered, progress=_counter("Read")).rows)
+        return list(
+            preview_csv(csv, target, signs=offered, progress=_counter(N_("Read {done:.3g} of {total:.3g}"))).rows
+        )
     except ImportFailed as error:
-        fail(str(error), USAGE)
+        fail(translated(error), USAGE)
 
 
 def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
@@ -246,9 +251,9 @@ def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
         return row
     moment = moments.given or recorded_at_in_name(row.path.name, moments.zone)
     if moment is None:
-        return replace(row, faults=("There is no date and time in the name of the file.",))
+        return replace(row, faults=(message("There is no date and time in the name of the file."),))
     if moment > datetime.now(UTC) + CLOCK_DRIFT:
-        return replace(row, faults=("The time of the recording is in the future.",))
+        return replace(row, faults=(message("The time of the recording is in the future."),))
     return replace(row, recorded_at=moment, notes=())
 
 
@@ -306,7 +311,9 @@ class _Sender:
     def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[SubmissionOutcome]":
         from vbdesk.client import submit_files
 
-        return submit_files(self._client, files, self._journal, progress=_counter("Sent", " MB", 1e6))
+        return submit_files(
+            self._client, files, self._journal, progress=_counter(N_("Sent {done:.3g} of {total:.3g} MB"), 1e6)
+        )
 
     def _looked_up(self, outcome: "SubmissionOutcome") -> "tuple[SubmissionOutcome, bool]":
         """The outcome by what the service knows of its job now, and whether to send the recording again."""
@@ -317,7 +324,12 @@ class _Sender:
         try:
             job = self._client.jobs.get(outcome.job_id)
         except NotFound:
-            return replace(outcome, job_id=None, refusal=_JOB_UNKNOWN.format(outcome.job_id), unproven=True), False
+            refusal = message(
+                "It was sent before, but the service does not know its job {job} any more: it was erased there, or an"
+                " older database was restored.",
+                job=outcome.job_id,
+            )
+            return replace(outcome, job_id=None, refusal=refusal, unproven=True), False
         return outcome, self._retry_failed and job.status.terminal and job.result is None
 
     def _file(self, row: "ImportRow") -> "FileToSubmit":
@@ -338,13 +350,13 @@ class _Sender:
         )
 
 
-def _counter(verb: str, unit: str = "", factor: float = 1) -> "Progress | None":
+def _counter(text: str, factor: float = 1) -> "Progress | None":
     """Progress on a terminal; nothing in a log."""
     if not sys.stderr.isatty():
         return None
 
     def show(done: int, total: int) -> None:
-        line = f"{verb} {done / factor:.3g} of {total / factor:.3g}{unit}"
+        line = _(text, done=done / factor, total=total / factor)
         typer.echo(f"\r\x1b[K{line if done < total else ''}", err=True, nl=False)
 
     return show
@@ -359,22 +371,31 @@ def _ended(connection: ConnectedAccount, outcomes: "Sequence[SubmissionOutcome]"
 
 def _line(outcome: "SubmissionOutcome", consent: str) -> str:
     """One line on a recording; without consent it says so."""
-    missing = {"none": "No consent noted.", "withdrawn": "Consent withdrawn.", "unreadable": "No consent noted."}
     line = _sent_line(outcome)
-    return line if outcome.job_id is None or consent not in missing else f"{line.rstrip('.')}. {missing[consent]}"
+    if outcome.job_id is None or consent not in ("none", "withdrawn", "unreadable"):
+        return line
+    return f"{line} {_('Consent withdrawn.') if consent == 'withdrawn' else _('No consent noted.')}"
 
 
 def _sent_line(outcome: "SubmissionOutcome") -> str:
     name = outcome.file.path.name
     if outcome.job_id is None:
-        said = "not known whether it was sent" if outcome.unproven else "not sent"
-        hint = " See --send-again." if outcome.unproven else ""
-        return f"{name}: {said}. {outcome.refusal}{hint}"
-    sent = "sent before" if outcome.earlier else "sent"
-    line = f"{name}: {sent}, recorded {local_time(_recorded_at(outcome))}, job {outcome.job_id}"
+        reason = translated(outcome.refusal)
+        if outcome.unproven:
+            return _("{file}: not known whether it was sent. {reason} See --send-again.", file=name, reason=reason)
+        return _("{file}: not sent. {reason}", file=name, reason=reason)
+    moment, job = local_time(_recorded_at(outcome)), outcome.job_id
+    if outcome.earlier:
+        line = _("{file}: sent before, recorded {moment}, job {job}.", file=name, moment=moment, job=job)
+    else:
+        line = _("{file}: sent, recorded {moment}, job {job}.", file=name, moment=moment, job=job)
     if _recorded_at(outcome) == outcome.file.recorded_at:
         return line
-    return f"{line}. The time {local_time(outcome.file.recorded_at)} was not used: the service has it with the other."
+    unused = _(
+        "The time {moment} was not used: the service has it with the other.",
+        moment=local_time(outcome.file.recorded_at),
+    )
+    return f"{line} {unused}"
 
 
 def _recorded_at(outcome: "SubmissionOutcome") -> datetime:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import ACT_FIRST, ConnectedAccount
 from vbdesk.cli.output import fail
+from vbdesk.language import joined, message, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.imports.import_row import ImportRow
@@ -25,7 +26,7 @@ class StatedConsent(StrEnum):
 
 
 _REFUSED = frozenset({"none", "withdrawn", "unreadable"})
-HOW = "Note it in the desk, or state it with --consent or in the column consent of the list."
+HOW = message("Note it in the desk, or state it with --consent or in the column consent of the list.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,24 @@ class SubmitConsent:
         from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState
 
         if row.consent and _statement(row.consent) is None:
-            return f"The consent {row.consent} is not known. There are: {', '.join(StatedConsent)}."
+            return message(
+                "The consent {consent} is not known. There are: {known}.",
+                consent=row.consent,
+                known=", ".join(StatedConsent),
+            )
         if self.known.rules.policy is not ConsentPolicy.REQUIRED:
             return None
         found = self.words(row.group_id, row.consent)
         if found == "none":
-            return f"No consent of this subject is noted, and this profile requires it. {HOW}"
+            return joined(message("No consent of this subject is noted, and this profile requires it."), HOW)
         if found == ConsentState.WITHDRAWN:
-            return "This subject has withdrawn consent, and this profile requires it. Note a new one in the desk."
+            return message(
+                "This subject has withdrawn consent, and this profile requires it. Note a new one in the desk."
+            )
         if found == ConsentState.UNREADABLE:
-            return "The consent of this subject was changed by something other than vbdesk. Ask again in the desk."
+            return message(
+                "The consent of this subject was changed by something other than vbdesk. Ask again in the desk."
+            )
         return None
 
     def _status(self, group_id: str) -> "ConsentStatus":
@@ -111,7 +120,7 @@ def submit_consent(connection: ConnectedAccount, data_dir: Path | None, stated: 
     try:
         return SubmitConsent(read_consent_list(folder, key), stated)
     except ConsentUnreadable as error:
-        fail(str(error), ACT_FIRST)
+        fail(translated(error), ACT_FIRST)
 
 
 def _statement(text: str | None) -> StatedConsent | None:

@@ -31,6 +31,7 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
+from vbdesk.language import _, ngettext, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,9 +93,9 @@ def sync(
     Uses the desk's queue, so the desk must be closed. Also sends recordings that the desk sends only manually.
     """
     if group and results is None:
-        fail("--group chooses results: name their folder with --results.", USAGE)
+        fail(_("--group chooses results: name their folder with --results."), USAGE)
     if time_of and not send:
-        fail("--time decides about recordings that are to be sent: leave out --no-send.", USAGE)
+        fail(_("--time decides about recordings that are to be sent: leave out --no-send."), USAGE)
     stop_in_order()
     report: dict[str, Any] = {}
     budget: RequestBudget | None = None
@@ -111,7 +112,7 @@ def sync(
             times=parse_times(time_of or []),
         )
     elif results is None:
-        fail("An account of the environment has no library to send from. Name a folder with --results.", USAGE)
+        fail(_("An account of the environment has no library to send from. Name a folder with --results."), USAGE)
     if results is not None:
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
@@ -180,9 +181,9 @@ def send_waiting(
         while held.library.trash.destroy_due():
             pass
         if held.library.store.sending_blocked:
-            fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
+            fail(_("Nothing was sent, because it is not sure that this is the newest list of recordings."), ACT_FIRST)
         if held.library.settings().paused:
-            fail("Sending is paused for this profile. Resume it in the desk, on the page Outbox.", ACT_FIRST)
+            fail(_("Sending is paused for this profile. Resume it in the desk, on the page Outbox."), ACT_FIRST)
         _each(held.library.send_again, send_again)
         _each(held.library.retry, look_again)
         decide_times(held.library, times or {})
@@ -214,7 +215,7 @@ def _compare_voices(library: "Library") -> None:
     from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
 
     checks = SpeakerChecks(library)
-    for _ in range(VOICES_AT_MOST):
+    for _attempt in range(VOICES_AT_MOST):
         if not checks.step():
             return
 
@@ -231,7 +232,7 @@ def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None
         try:
             erase_recordings(data_dir, key, account_id, owed.job_ids, owed.upload_refs, sound_only=sound_only)
         except LocalServiceFailed as error:
-            say(str(error), err=True)
+            say(translated(error), err=True)
             return
         if erasures is not None:
             erasures.settle(owed)
@@ -246,7 +247,10 @@ def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:
         try:
             decide(take_id)
         except UnknownTake:
-            fail(f"There is no recording with the id {take_id} here. vbdesk sync shows the ids.", USAGE)
+            fail(
+                _("There is no recording with the id {take_id} here. vbdesk sync shows the ids.", take_id=take_id),
+                USAGE,
+            )
         except NotAllowed as refusal:
             fail(f"{take_id}: {refusal}", USAGE)
 
@@ -267,11 +271,17 @@ def _fetch(
             with report_disk_faults():
                 done = fetch(connection.client, folder, groups or None)
         except OSError as error:
-            fail(f"{folder} cannot be used: {error.strerror}.")
+            fail(_("{folder} cannot be used: {reason}.", folder=folder, reason=error.strerror))
     if not quiet:
-        unfinished = f"; {done.unfinished} not done yet" if done.unfinished else ""
-        results = "1 new result" if done.new == 1 else f"{done.new} new results"
-        say(f"{results}, {done.kept} in {folder}{unfinished}.")
+        sentence = ngettext(
+            "{count} new result, {kept} in {folder}.",
+            "{count} new results, {kept} in {folder}.",
+            done.new,
+            kept=done.kept,
+            folder=folder,
+        )
+        unfinished = _("Not done yet: {count}.", count=done.unfinished) if done.unfinished else ""
+        say(f"{sentence} {unfinished}".rstrip())
     return asdict(done)
 
 
@@ -306,7 +316,7 @@ class _Watch:
 
     def until_settled(self) -> dict[str, Any]:
         if self._on_their_way():
-            self._say(self._sync_worker.forecast().sentence)
+            self._say(translated(self._sync_worker.forecast().sentence))
         with self._at_work():
             unreachable_since: float | None = None
             while not self._sync_worker.has_checked_service() or self._on_their_way():  # a check may add recordings
@@ -318,17 +328,18 @@ class _Watch:
                 if status.on_hold is not None:
                     if not self._results_still_come(status.on_hold):
                         self._tell()
-                        fail(status.sentence, ACT_FIRST)
-                    self._say(f"{status.sentence} Results of accepted recordings still come.")
+                        fail(translated(status.sentence), ACT_FIRST)
+                    still = _("Results of accepted recordings still come.")
+                    self._say(f"{translated(status.sentence)} {still}")
                 if not self._keep_trying and (reason := self._given_up()) is not None:
-                    fail(reason, LATER)
+                    fail(translated(reason), LATER)
                 if status.connected is not False:
                     unreachable_since = None
                 else:
-                    self._say(status.sentence)
+                    self._say(translated(status.sentence))
                     unreachable_since = unreachable_since or time.monotonic()
                     if not self._keep_trying and time.monotonic() - unreachable_since > GIVE_UP_AFTER_S:
-                        fail(status.sentence, LATER)
+                        fail(translated(status.sentence), LATER)
             self._tell()
         return self._report()
 
@@ -357,9 +368,16 @@ class _Watch:
             return False
         now = time.monotonic()
         self._disk_fault_since = self._disk_fault_since or now
-        self._say(status.sentence)
+        self._say(translated(status.sentence))
         if now - self._disk_fault_since >= self._disk_timeout_s:
-            fail(f"{status.sentence} This command stopped after {self._disk_timeout_s:g} s: run it again.", LATER)
+            fail(
+                _(
+                    "{sentence} This command stopped after {seconds:g} s: run it again.",
+                    sentence=status.sentence,
+                    seconds=self._disk_timeout_s,
+                ),
+                LATER,
+            )
         return True
 
     def _results_still_come(self, hold: "Fix") -> bool:
@@ -419,15 +437,20 @@ class _Watch:
             for item in attention:
                 if item.take_id not in self._ended:
                     say(_line(item))
-            have = "has its" if done == 1 else "have their"
             left = len(undecided) + len(attention)
-            waits = f"{left} not sent before you decide" if left else "nothing waits"
-            say(f"{done} of {len(recordings)} {have} result; {waits}.")
+            results = ngettext(
+                "{done} of {count} recording has its result.",
+                "{done} of {count} recordings have their result.",
+                len(recordings),
+                done=done,
+            )
+            waits = ngettext("{count} is not sent before you decide.", "{count} are not sent before you decide.", left)
+            say(f"{results} {waits if left else _('Nothing waits.')}")
             for item in undecided:
                 say(how_to_decide(item), err=True)
             elsewhere = self._library.counts()[OutboxState.HANDED_OVER]
             if elsewhere:
-                say(f"{elsewhere} handed over in a bundle and not sent yet: see vbdesk bundle list.")
+                say(_("Handed over in a bundle and not sent yet: {count}. See vbdesk bundle list.", count=elsewhere))
         report: dict[str, Any] = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
         if undecided:
             report["undecided_times"] = [item.take_id for item in undecided]
@@ -449,15 +472,18 @@ def _line(item: "RecordingItem") -> str:
     from vbdesk.cli.output import local_time
     from vbdesk.outbox.library.states import Fix
 
-    line = f"{item.group_id}, {local_time(item.recorded_at)}: {item.state}."
+    sentences = [f"{item.group_id}, {local_time(item.recorded_at)}: {item.state}."]
     if item.reason:
-        line += f" {item.reason}"
+        sentences.append(translated(item.reason))
     if item.fix is Fix.SEND_AGAIN:
-        look = f" To look again: vbdesk sync --look-again {item.take_id}" if item.asked else ""
-        line += f"{look} To send it: vbdesk sync --send-again {item.take_id}"
+        if item.asked:
+            sentences.append(_("To look again: {command}", command=f"vbdesk sync --look-again {item.take_id}"))
+        sentences.append(_("To send it: {command}", command=f"vbdesk sync --send-again {item.take_id}"))
     elif item.fault is not None:
-        line += f" Its id is {item.take_id}. Open the desk to compare it with your notes, or to delete it."
-    return line
+        sentences.append(
+            _("Its id is {id}. Open the desk to compare it with your notes, or to delete it.", id=item.take_id)
+        )
+    return " ".join(sentences)
 
 
 def _document(item: "RecordingItem") -> dict[str, Any]:

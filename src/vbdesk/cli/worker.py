@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
+from vbdesk.language import translated
 
 
 def worker(
@@ -43,4 +44,4 @@ def worker(
         ends: list[Ending] = [partial(parent_gone, parent_pid)] if parent_pid is not None else []
         work(settings, ready_file, ends, keys)
     except (SettingsInvalid, StartRefused) as error:
-        fail(str(error))
+        fail(translated(error))

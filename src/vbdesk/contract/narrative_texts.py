@@ -12,6 +12,7 @@ from vbdesk.contract.language import look_up_language
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import IssueCode
 from vbdesk.data_files import StrictDataModel, read_data
+from vbdesk.language import message
 from vbdesk.resource_files import resource
 
 DEFAULT_LANGUAGE = "en"
@@ -214,7 +215,11 @@ def find_language(tag: str) -> str:
     known = languages()
     language = look_up_language(tag, known)
     if language is None:
-        raise UnknownLanguage(f"There are no words for the language {tag!r}. Choose one of: {', '.join(known)}.")
+        raise UnknownLanguage(
+            message(
+                "There are no words for the language '{tag}'. Choose one of: {names}.", tag=tag, names=", ".join(known)
+            )
+        )
     return language
 
 

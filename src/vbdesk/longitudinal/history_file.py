@@ -22,6 +22,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.language import message
 from vbdesk.longitudinal.cohort import CohortReference
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Method
@@ -69,13 +70,20 @@ def read_history_file(text: str) -> HistoryFile:
     try:
         document = _Document.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise HistoryFileError(f"This is not JSON (line {error.lineno}, column {error.colno}): {error.msg}.") from error
+        raise HistoryFileError(
+            message(
+                "This is not JSON (line {lineno}, column {colno}): {msg}.",
+                lineno=error.lineno,
+                colno=error.colno,
+                msg=error.msg,
+            )
+        ) from error
     except RecursionError as error:
-        raise HistoryFileError("This JSON is nested too deeply to be a history.") from error
+        raise HistoryFileError(message("This JSON is nested too deeply to be a history.")) from error
     except ValidationError as error:
         raise HistoryFileError(_first_error(error)) from error
     except ValueError as error:  # Python refuses numbers of thousands of digits
-        raise HistoryFileError("This JSON holds a number with too many digits; correct it.") from error
+        raise HistoryFileError(message("This JSON holds a number with too many digits; correct it.")) from error
     options = document.options
     file = HistoryFile(
         as_of=document.as_of,
@@ -89,9 +97,9 @@ def read_history_file(text: str) -> HistoryFile:
     )
     ids = Counter(entry.job_id for entry in file.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
-        raise HistoryFileError(f"Two jobs have the id {twice}; give each its own.")
+        raise HistoryFileError(message("Two jobs have the id {twice}; give each its own.", twice=twice))
     if file.job_id is not None and file.job_id not in ids:
-        raise HistoryFileError(f"options.job names {file.job_id}, which is not among the jobs.")
+        raise HistoryFileError(message("options.job names {job_id}, which is not among the jobs.", job_id=file.job_id))
     return file
 
 

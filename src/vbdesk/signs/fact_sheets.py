@@ -8,6 +8,7 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.results import ValueInterpretation
+from vbdesk.language import N_
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import Publication, read_bibliography
 from vbdesk.signs.calibration import FeatureEvidence, ScoringRules
@@ -16,7 +17,7 @@ from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference_data import ReferenceData
 from vbdesk.signs.score_to_level import ScoreScale, index_to_score
 
-FEMALE_ONLY = "only voices that clearly resemble the female-typical reference; others are inconclusive"
+FEMALE_ONLY = N_("only voices that clearly resemble the female-typical reference; others are inconclusive")
 
 
 class FactSheetPart(BaseModel):
@@ -166,7 +167,7 @@ def sign_fact_sheet(name: SignName, reference: ReferenceData) -> SignFactSheet:
         changes=describe_timescale(sign.timescale),
         measures=sign.meaning,
         known=sign.known,
-        scored_for="all voices" if sign.applies_to == "all" else FEMALE_ONLY,
+        scored_for=N_("all voices") if sign.applies_to == "all" else FEMALE_ONLY,
         features=[_feature_weight(row, reference) for row in sign.evidence],
         cuts=cut_points(sign, {level: round(share, 5) for level, share in expected.items()}),
         cut_rationale=sign.cut_rationale,
@@ -183,7 +184,7 @@ def sign_fact_sheet(name: SignName, reference: ReferenceData) -> SignFactSheet:
 
 def describe_timescale(timescale: TimeScale) -> str:
     """Describe how fast a sign changes in a person."""
-    return "within days" if timescale == "fast" else "over weeks"
+    return N_("within days") if timescale == "fast" else N_("over weeks")
 
 
 def cut_points(sign: ScoreScale, expected: Mapping[Level, float]) -> list[CutPoint]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from vbdesk.data_files import DataFileError, read_data
+from vbdesk.language import message
 from vbdesk.signs.calibration import Calibration, CalibrationMeta
 from vbdesk.signs.norms import Norms
 
@@ -16,11 +17,17 @@ def read_site_norms(path: Path, shipped: Norms) -> Norms:
     norms = read_data(path, Norms)
     missing = [name for name in shipped.features if name not in norms.features]
     if missing:
-        raise DataFileError(f"{path.name}: feature: there is no {missing[0]}, which signs need.")
+        raise DataFileError(
+            message("{file}: feature: there is no {missing}, which signs need.", file=path.name, missing=missing[0])
+        )
     if norms != shipped and norms.meta.version == shipped.meta.version:
         raise DataFileError(
-            f"{path.name}: meta.version: {norms.meta.version} is the version of the shipped norms, but the numbers "
-            "differ. Set another version: every result names it."
+            message(
+                "{file}: meta.version: {version} is the version of the shipped norms, but the numbers differ. Set"
+                " another version: every result names it.",
+                file=path.name,
+                version=norms.meta.version,
+            )
         )
     return norms
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
+from vbdesk.language import message
 
 
 class UnknownTarget(Exception):
@@ -25,7 +26,14 @@ class ScoringTarget:
         """Reject a name that is not in the catalog."""
         known = [model.value for model in ModelName] if self.kind == "model" else standalone_sign_names()
         if self.name not in known:
-            raise UnknownTarget(f"There is no {self.kind} {self.name!r}. Choose one of: {', '.join(known)}.")
+            raise UnknownTarget(
+                message(
+                    "There is no {kind} '{name}'. Choose one of: {names}.",
+                    kind=self.kind,
+                    name=self.name,
+                    names=", ".join(known),
+                )
+            )
 
     @classmethod
     def model(cls, name: str) -> Self:

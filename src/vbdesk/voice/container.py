@@ -2,6 +2,7 @@
 
 from typing import BinaryIO
 
+from vbdesk.language import message
 from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import Container
 
@@ -10,15 +11,15 @@ MP3_SEARCH_BYTES = 64 * 1024  # padding of encoders and broken tags can precede 
 
 # Unsupported formats that people send, so that the error can name them: (offset, bytes, name).
 _REFUSED = (
-    (0, b"OggS", "an Ogg (Vorbis or Opus) file"),
-    (0, b"\x1aE\xdf\xa3", "a WebM or Matroska file"),
-    (8, b"AIFF", "an AIFF file"),
-    (8, b"AIFC", "an AIFF file"),
-    (0, b"caff", "a CAF file"),
-    (0, b"#!AMR", "an AMR file"),
-    (0, b"\x30\x26\xb2\x75", "a Windows Media file"),
-    (8, b"AVI ", "an AVI video"),
-    (4, b"ftypqt", "a QuickTime file"),
+    (0, b"OggS", message("This is an Ogg (Vorbis or Opus) file.")),
+    (0, b"\x1aE\xdf\xa3", message("This is a WebM or Matroska file.")),
+    (8, b"AIFF", message("This is an AIFF file.")),
+    (8, b"AIFC", message("This is an AIFF file.")),
+    (0, b"caff", message("This is a CAF file.")),
+    (0, b"#!AMR", message("This is an AMR file.")),
+    (0, b"\x30\x26\xb2\x75", message("This is a Windows Media file.")),
+    (8, b"AVI ", message("This is an AVI video.")),
+    (4, b"ftypqt", message("This is a QuickTime file.")),
 )
 
 _MPEG1_KBPS = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
@@ -35,10 +36,10 @@ def identify(file: BinaryIO) -> Container:
     tag_bytes = _skip_id3(file)
     head = file.read(MP3_SEARCH_BYTES)
     if not head and tag_bytes == 0:
-        raise UnsupportedAudio("The file is empty.")
-    for offset, magic, name in _REFUSED:
+        raise UnsupportedAudio(message("The file is empty."))
+    for offset, magic, sentence in _REFUSED:
         if head[offset:].startswith(magic):
-            raise UnsupportedAudio(f"This is {name}.")
+            raise UnsupportedAudio(sentence)
     if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
         return "wav"
     if head.startswith(b"fLaC"):
@@ -47,7 +48,7 @@ def identify(file: BinaryIO) -> Container:
         return "m4a"
     if _holds_mp3_frames(head, searched=MP3_SEARCH_BYTES if tag_bytes else 4096):
         return "mp3"
-    raise UnsupportedAudio("This is not a sound file that can be read.")
+    raise UnsupportedAudio(message("This is not a sound file that can be read."))
 
 
 def _skip_id3(file: BinaryIO) -> int:

@@ -20,6 +20,7 @@ from av.stream import Disposition
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.language import message
 from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, mix_down
 from vbdesk.voice.container import identify
 from vbdesk.voice.errors import (
@@ -81,7 +82,7 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
         size_bytes = file.seek(0, SEEK_END)
         if size_bytes > MAX_AUDIO_BYTES:
-            raise AudioFileTooLarge("The file is too large.")
+            raise AudioFileTooLarge(message("The file is too large."))
         container = identify(file)
         longest_s = inf
         if check_duration:
@@ -95,9 +96,9 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
     recording = mixdown.finish(mix.gain, container, size_bytes)
     if check_duration and recording.duration_s < MIN_DURATION_S:
         tenths = floor(recording.duration_s * 10)  # rounding would show 14.96 s as 15.0, the limit
-        raise RecordingTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
+        raise RecordingTooShort(message("The recording is {seconds:.1f} seconds long.", seconds=tenths / 10))
     if is_silent(recording.samples):
-        raise NothingToAnalyse("There is no sound in this recording.")
+        raise NothingToAnalyse(message("There is no sound in this recording."))
     return recording
 
 
@@ -141,7 +142,7 @@ class _Mixdown:
         for sample_rate, block in _gathered(_read(file, container, self._longest_s)):
             self._add(sample_rate, block)
         if self._frames == 0:
-            raise UnsupportedAudio("There is no sound in the file.")
+            raise UnsupportedAudio(message("There is no sound in the file."))
         self._mono += self._resampler.finish().tobytes()
 
     def _add(self, sample_rate: int, block: Block) -> None:
@@ -150,9 +151,9 @@ class _Mixdown:
             self._sample_rate = sample_rate
             self._resampler = StreamResampler(sample_rate)
         if sample_rate != self._sample_rate:
-            raise UnsupportedAudio("The sampling rate changes within the file.")
+            raise UnsupportedAudio(message("The sampling rate changes within the file."))
         if not np.abs(block).max() <= LARGEST_VALUE:  # also true for NaN
-            raise UnsupportedAudio("The file holds values that are not sound.")
+            raise UnsupportedAudio(message("The file holds values that are not sound."))
         self._frames += len(block)
         _check_size(self._frames, sample_rate, block.shape[1], self._longest_s)
         self._mono += self._resampler.feed(self._mixed(block)).tobytes()
@@ -188,24 +189,30 @@ class _Mixdown:
 
 def _check_layout(sample_rate: int, channels: int) -> None:
     if sample_rate < MIN_SAMPLE_RATE:
-        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too low.")
+        raise UnsupportedAudio(message("The sampling rate of {sample_rate} Hz is too low.", sample_rate=sample_rate))
     if sample_rate > MAX_SAMPLE_RATE:
-        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too high.")
+        raise UnsupportedAudio(message("The sampling rate of {sample_rate} Hz is too high.", sample_rate=sample_rate))
     _check_channels(channels)
 
 
 def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) -> None:
     """Reject a recording that is too long, or that has too many samples to read in time."""
     if frames > longest_s * sample_rate:
-        raise RecordingTooLong("The recording is too long.")
+        raise RecordingTooLong(message("The recording is too long."))
     if longest_s < inf and frames * channels > MAX_VALUES:
-        found = f"The file holds too many samples: {sample_rate} Hz in {channels} channel(s)."
-        raise UnsupportedAudio(f"{found} Convert it to 48 kHz and one channel.")
+        raise UnsupportedAudio(
+            message(
+                "The file holds too many samples: {sample_rate} Hz in {channels} channel(s). Convert it to 48 kHz and"
+                " one channel.",
+                sample_rate=sample_rate,
+                channels=channels,
+            )
+        )
 
 
 def _check_channels(channels: int) -> None:
     if channels > MAX_CHANNELS:
-        raise UnsupportedAudio(f"There are {channels} channels.")
+        raise UnsupportedAudio(message("There are {channels} channels.", channels=channels))
 
 
 def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]]:
@@ -231,7 +238,7 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
     if container == "wav":
         chunk = find_data_chunk(file)
         if chunk is not None and chunk.missing_s > MAX_MISSING_S:
-            raise UnsupportedAudio("The file is cut off.")
+            raise UnsupportedAudio(message("The file is cut off."))
         if chunk is not None and chunk.is_unfinished:
             file.seek(0)
             yield from _read_with_av(file, container, ignore_length="1")
@@ -245,7 +252,7 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
         return
     with sound:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
-            raise UnsupportedAudio(f"The sound in the file is coded as {sound.subtype}.")
+            raise UnsupportedAudio(message("The sound in the file is coded as {subtype}.", subtype=sound.subtype))
         if sound.frames < UNKNOWN_FRAMES:
             _check_layout(sound.samplerate, sound.channels)
             _check_size(sound.frames, sound.samplerate, sound.channels, longest_s)
@@ -260,7 +267,7 @@ def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
         while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
             yield sound.samplerate, block
     except sf.LibsndfileError as error:
-        raise UnsupportedAudio("The file is damaged or cut off.") from error
+        raise UnsupportedAudio(message("The file is damaged or cut off.")) from error
 
 
 def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
@@ -285,11 +292,11 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
                     for block in end.cut(frame.sample_rate, unpacker.to_float(frame)):
                         yield frame.sample_rate, block
     except av.error.FFmpegError as error:
-        raise UnsupportedAudio("The file is damaged or cut off.") from error
+        raise UnsupportedAudio(message("The file is damaged or cut off.")) from error
     if damaged > max(1, MAX_DAMAGED_PACKETS * packets):
-        raise UnsupportedAudio("The file is damaged.")
+        raise UnsupportedAudio(message("The file is damaged."))
     if declared_s - decoded_s > MAX_MISSING_S:
-        raise UnsupportedAudio("The file is cut off.")
+        raise UnsupportedAudio(message("The file is cut off."))
 
 
 class _PaddedEnd:
@@ -320,13 +327,13 @@ class _PaddedEnd:
 def _sound_stream(opened: av.container.InputContainer, container: Container) -> av.AudioStream:
     """The first sound stream; its codec must belong to `container`, and the file must have no video."""
     if any(not picture.disposition & Disposition.attached_pic for picture in opened.streams.video):
-        raise UnsupportedAudio("This is a video.")
+        raise UnsupportedAudio(message("This is a video."))
     if not opened.streams.audio:
-        raise UnsupportedAudio("There is no sound in the file.")
+        raise UnsupportedAudio(message("There is no sound in the file."))
     stream = opened.streams.audio[0]
     codec = stream.codec_context.name if stream.codec_context else "unknown"
     if not codec.startswith(_CODECS[container]):
-        raise UnsupportedAudio(f"The sound in the file is coded as {codec}.")
+        raise UnsupportedAudio(message("The sound in the file is coded as {codec}.", codec=codec))
     return stream
 
 

@@ -13,6 +13,7 @@ ModelUnavailable        shipped model weights are missing or changed; not an err
 from typing import ClassVar
 
 from vbdesk.contract.errors import ErrorCode
+from vbdesk.language import joined, message
 
 
 class AudioError(Exception):
@@ -29,42 +30,42 @@ class AudioError(Exception):
     advice: ClassVar[str]
 
     def __init__(self, found: str) -> None:
-        super().__init__(f"{found} {self.advice}")
+        super().__init__(joined(found, self.advice))
 
 
 class UnsupportedAudio(AudioError):
     """The content is not a readable WAV, FLAC, MP3 or M4A file."""
 
     code = ErrorCode.UNSUPPORTED_FORMAT
-    advice = "Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again."
+    advice = message("Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again.")
 
 
 class AudioFileTooLarge(AudioError):
     """The file has more bytes than are accepted."""
 
     code = ErrorCode.AUDIO_TOO_LARGE
-    advice = "Send at most 32 MB: a mono FLAC, MP3 or M4A file holds 20 minutes well."
+    advice = message("Send at most 32 MB: a mono FLAC, MP3 or M4A file holds 20 minutes well.")
 
 
 class RecordingTooShort(AudioError):
     """The recording is shorter than an analysis needs."""
 
     code = ErrorCode.AUDIO_TOO_SHORT
-    advice = "Record at least 15 seconds."
+    advice = message("Record at least 15 seconds.")
 
 
 class RecordingTooLong(AudioError):
     """The recording is longer than an analysis takes."""
 
     code = ErrorCode.AUDIO_TOO_LONG
-    advice = "Send at most 20 minutes."
+    advice = message("Send at most 20 minutes.")
 
 
 class NothingToAnalyse(AudioError):
     """There is no sound in the recording."""
 
     code = ErrorCode.AUDIO_POOR_QUALITY
-    advice = "Check that the right microphone is chosen and not muted, and record again."
+    advice = message("Check that the right microphone is chosen and not muted, and record again.")
 
 
 class ModelUnavailable(Exception):

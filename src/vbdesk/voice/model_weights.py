@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.data_files import DataFileError, read_toml
+from vbdesk.language import message
 from vbdesk.resource_files import resource
 from vbdesk.voice.errors import ModelUnavailable
 
@@ -39,8 +40,10 @@ def read_weights(folder: Path, name: str) -> Weights:
         entry = read_toml(folder / "models.toml")[name]
         content = (folder / entry["file"]).read_bytes()
     except (OSError, KeyError, DataFileError) as error:
-        raise ModelUnavailable(f"The model {name} is missing. Install vbdesk again.") from error
+        raise ModelUnavailable(message("The model {name} is missing. Install vbdesk again.", name=name)) from error
     if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-        raise ModelUnavailable(f"The model {name} has been changed or damaged. Install vbdesk again.")
+        raise ModelUnavailable(
+            message("The model {name} has been changed or damaged. Install vbdesk again.", name=name)
+        )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {key: arrays[key] for key in arrays.files}

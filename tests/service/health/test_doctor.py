@@ -47,7 +47,7 @@ def test_a_service_that_is_well_needs_no_mending(start_service):
     data_dir = start_service().context.settings.data_dir
     done = doctor("--data-dir", data_dir)
     assert done.exit_code == 0, done.stdout
-    assert done.stdout.endswith("Nothing needs mending.\n")
+    assert done.stdout.endswith("Nothing needs to be fixed.\n")
     found = json.loads(doctor("--data-dir", data_dir, "--json").stdout)
     assert found["to_mend"] == 0
     topics = {finding["topic"] for finding in found["findings"]}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vbdesk.contract.results import Signal
-from vbdesk.language import _, formats
+from vbdesk.language import _, formats, pgettext
 from vbdesk.report.documents.table_cell import cell
 from vbdesk.report.reader_words import label_word
 from vbdesk.report.shipped_signs import shipped_signs
@@ -25,7 +25,11 @@ def appendix(signals: Sequence[Signal], job_id: str | None = None) -> dict[str, 
     evidence = {
         "title": _("What research knows"),
         "about": "",
-        "columns": [_("Signal"), _("Known"), _("Everyday causes that can sound the same")],
+        "columns": [
+            _("Signal"),
+            pgettext("what research knows", "Known"),
+            _("Everyday causes that can sound the same"),
+        ],
         "shares": [20, 44, 36],
         "rows": rows,
     }

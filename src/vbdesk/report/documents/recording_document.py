@@ -8,7 +8,7 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
-from vbdesk.language import _, current, formats, ngettext
+from vbdesk.language import _, current, formats, ngettext, pgettext
 from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
@@ -162,7 +162,7 @@ def _features(subject: ReportInput) -> dict[str, Any]:
         }
         for feature in features
     ]
-    columns = [_("Feature"), _("Value"), "", _("Band")]
+    columns = [_("Feature"), pgettext("of a measure", "Value"), "", pgettext("of a measure", "Band")]
     about = _("Five bands against the reference of healthy speakers, from low to high.")
     return {"title": _("Vocal features"), "about": about, "columns": columns, "rows": rows}
 
@@ -208,7 +208,7 @@ def _metrics(subject: ReportInput) -> dict[str, Any]:
     return {
         "title": _("How the voice sounded"),
         "about": about,
-        "columns": [_("Scale"), _("Between")],
+        "columns": [_("Scale"), pgettext("scale between two words", "Between")],
         "rows": rows,
     }
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
+from vbdesk.language import message
 from vbdesk.signs.fit.rules import RegressionRules
 from vbdesk.signs.fit.study import Floats, Ints, Study, StudyError
 
@@ -63,9 +64,15 @@ def speaker_folds(study: Study, rows: Rows, count: int) -> Iterator[tuple[Rows, 
     labels, speakers = study.labels[rows], study.speakers[rows]
     for train, test in splitter.split(rows, labels, speakers):
         if set(speakers[train]) & set(speakers[test]):
-            raise StudyError("A speaker fell into both parts of a fold. The labels cannot be trusted to this fit.")
+            raise StudyError(
+                message("A speaker fell into both parts of a fold. The labels cannot be trusted to this fit.")
+            )
         if np.unique(labels[train]).size < 2 or test.size == 0:
-            raise StudyError(f"The recordings cannot be split into {count} folds with both labels. Add speakers.")
+            raise StudyError(
+                message(
+                    "The recordings cannot be split into {count} folds with both labels. Add speakers.", count=count
+                )
+            )
         yield rows[train], rows[test]
 
 
@@ -80,7 +87,7 @@ def fit_rows(study: Study, z: Floats, rows: Rows, rules: RegressionRules) -> tup
     weights = _regression(study, z, rows, inverse_penalty).coef_[0]
     total = np.abs(weights).sum()
     if not total > 0:
-        raise StudyError("No feature differs between the labels at all. There is nothing to fit.")
+        raise StudyError(message("No feature differs between the labels at all. There is nothing to fit."))
     return np.asarray(weights / total), inverse_penalty
 
 

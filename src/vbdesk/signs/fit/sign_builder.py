@@ -11,6 +11,7 @@ from pydantic import Field
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.data_files import StrictDataModel
+from vbdesk.language import message
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
 from vbdesk.signs.fit.regression import FittedWeights
 from vbdesk.signs.fit.rules import CutPointRules, FittedGrade
@@ -57,7 +58,9 @@ def make_scale(study: Study, fitted: FittedWeights, rates: FlagRates, rules: Cut
     mean = float(np.average(raw, weights=weights))
     sd = float(np.sqrt(np.average((raw - mean) ** 2, weights=weights)))
     if not sd > 0:
-        raise StudyError("The recordings with label 0 all sound the same. There is no reference to compare with.")
+        raise StudyError(
+            message("The recordings with label 0 all sound the same. There is no reference to compare with.")
+        )
     mean, sd = float(f"{mean:.{DECIMALS + 2}g}"), float(f"{sd:.{DECIMALS + 2}g}")
     index = (fitted.raw - mean) / sd
     normal = NormalDist()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.language import message
 from vbdesk.signs.corpus.joined_clips import ACROSS_JOINTS, JoinedClips, is_clip
 from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome, file_digest
 from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
@@ -109,7 +110,12 @@ def read_labels(table: Path, corpus_column: str | None = None) -> dict[Path, Rec
         TableError: the table or a field is not valid.
     """
     if corpus_column in _OTHER_COLUMNS:
-        raise TableError(f"The column {corpus_column!r} does not name corpora. Choose another for --corpus-column.")
+        raise TableError(
+            message(
+                "The column '{corpus_column}' does not name corpora. Choose another for --corpus-column.",
+                corpus_column=corpus_column,
+            )
+        )
     required = ["speaker", "label"] if corpus_column is None else ["speaker", "label", corpus_column]
     rows = read_table(table, table.parent, required, ["session", "recorded_at"])
     return {row.path: _label(table, row, corpus_column) for row in rows}
@@ -149,7 +155,13 @@ def reject_shared_recordings(labels: Mapping[Path, RecordingLabel]) -> None:
             continue
         other = seen.setdefault(digest, path)
         if (labels[other].speaker, labels[other].label) != (label.speaker, label.label):
-            raise StudyError(f"{other.name} and {path.name} are the same recording under another speaker or label.")
+            raise StudyError(
+                message(
+                    "{first} and {second} are the same recording under another speaker or label.",
+                    first=other.name,
+                    second=path.name,
+                )
+            )
 
 
 def make_study(
@@ -173,7 +185,7 @@ def make_study(
     missing = {name: float(np.mean([name not in row for row in z])) for name in names}
     features = tuple(name for name in names if missing[name] <= rules.largest_missing_share)
     if not features:
-        raise StudyError("No feature could be measured in enough recordings. See which issues they have.")
+        raise StudyError(message("No feature could be measured in enough recordings. See which issues they have."))
     sessions = [f"{label.speaker}\n{label.session}" for label in chosen]
     table = np.array([[row.get(name, np.nan) for name in features] for row in z], dtype=np.float64)
     label_column = np.array([label.label for label in chosen], dtype=np.int64)
@@ -203,15 +215,27 @@ def _label(table: Path, row: CorpusRow, corpus_column: str | None) -> RecordingL
     text = row.fields["label"]
     if text not in _LABELS:
         raise TableError(
-            f"{table.name}, line {row.line}: label is {text!r}. Write 1 with the sign and 0 without; "
-            "cut a scale of several grades in two first."
+            message(
+                "{file}, line {line}: label is '{text}'. Write 1 with the sign and 0 without; cut a scale of"
+                " several grades in two first.",
+                file=table.name,
+                line=row.line,
+                text=text,
+            )
         )
     recorded_at = None
     if "recorded_at" in row.fields:
         try:
             recorded_at = parse_timestamp(row.fields["recorded_at"])
         except ValueError as error:
-            raise TableError(f"{table.name}, line {row.line}: recorded_at is not a time. {error}") from None
+            raise TableError(
+                message(
+                    "{file}, line {line}: recorded_at is not a time. {error}",
+                    file=table.name,
+                    line=row.line,
+                    error=error,
+                )
+            ) from None
     return RecordingLabel(
         row.fields["speaker"],
         _LABELS[text],
@@ -226,12 +250,19 @@ def _require_speakers(labels: Sequence[RecordingLabel], fewest: int) -> None:
     for label in (0, 1):
         if not found[label]:
             other = "only label " + str(1 - label) if found[1 - label] else "no label at all"
-            raise StudyError(f"The recordings that could be measured have {other}. Both 0 and 1 are needed.")
+            raise StudyError(
+                message("The recordings that could be measured have {other}. Both 0 and 1 are needed.", other=other)
+            )
     for label in (0, 1):
         if found[label] < fewest:
             raise StudyError(
-                f"Speakers with label {label}: {found[label]}; at least {fewest} with each label are needed, or "
-                "cross-validation says nothing."
+                message(
+                    "Speakers with label {label}: {found}; at least {fewest} with each label are needed, or"
+                    " cross-validation says nothing.",
+                    label=label,
+                    found=found[label],
+                    fewest=fewest,
+                )
             )
 
 

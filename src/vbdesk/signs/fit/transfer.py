@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from vbdesk.language import message
 from vbdesk.signs.fit.bootstrap import IntervalEstimate, auc, bootstrap_interval, correlation
 from vbdesk.signs.fit.regression import Rows, fit_rows
 from vbdesk.signs.fit.rules import FittingRules
@@ -44,20 +45,28 @@ def require_comparable_corpora(study: Study, rules: FittingRules) -> None:
     names = study.corpus_names
     if len(names) == 1:
         raise StudyError(
-            f"All recordings are of one corpus, {names[0]}. Leave out --corpus-column, or add recordings of another "
-            "corpus."
+            message(
+                "All recordings are of one corpus, {names}. Leave out --corpus-column, or add recordings of another"
+                " corpus.",
+                names=names[0],
+            )
         )
     reasons = [_why_untested(study, *_split(study, number), rules) for number in range(len(names))]
     if None in reasons:
         return
     if set(reasons) == {"one label here"}:
         raise StudyError(
-            f"Every corpus ({', '.join(names)}) has one label only, so that labels and corpora cannot be "
-            "separated. Add recordings with the other label to at least one corpus."
+            message(
+                "Every corpus ({names}) has one label only, so that labels and corpora cannot be separated. Add"
+                " recordings with the other label to at least one corpus.",
+                names=", ".join(names),
+            )
         )
     raise StudyError(
-        "No corpus can be left out: the others would have too few speakers with each label. Add speakers, or leave out "
-        "--corpus-column."
+        message(
+            "No corpus can be left out: the others would have too few speakers with each label. Add speakers, or"
+            " leave out --corpus-column."
+        )
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from vbdesk.language import message
 from vbdesk.signs.corpus.measurement import MeasuredFile
 from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
 
@@ -53,7 +54,16 @@ def read_recording_speakers(table: Path, folder: Path) -> dict[Path, RecordingSp
         reader = readers[row.path]
         sex, line = sexes.setdefault(reader.speaker, (reader.sex, row.line))
         if sex != reader.sex:
-            raise TableError(f"{table.name}, line {row.line}: speaker {reader.speaker} is {sex} in line {line}.")
+            raise TableError(
+                message(
+                    "{file}, line {line}: speaker {speaker} is {sex} in line {earlier}.",
+                    file=table.name,
+                    line=row.line,
+                    speaker=reader.speaker,
+                    sex=sex,
+                    earlier=line,
+                )
+            )
     return readers
 
 
@@ -82,15 +92,36 @@ def group_by_speaker(
 def _reader(table: Path, row: CorpusRow) -> RecordingSpeaker:
     sex = _SEXES.get(row.fields["sex"].lower())
     if sex is None:
-        raise TableError(f"{table.name}, line {row.line}: sex is {row.fields['sex']!r}. Write female or male.")
+        raise TableError(
+            message(
+                "{file}, line {line}: sex is '{sex}'. Write female or male.",
+                file=table.name,
+                line=row.line,
+                sex=row.fields["sex"],
+            )
+        )
     age: float | None = None
     if "age" in row.fields:
         try:
             age = float(row.fields["age"])
         except ValueError:
-            raise TableError(f"{table.name}, line {row.line}: age is {row.fields['age']!r}. Write years.") from None
+            raise TableError(
+                message(
+                    "{file}, line {line}: age is '{age}'. Write years.",
+                    file=table.name,
+                    line=row.line,
+                    age=row.fields["age"],
+                )
+            ) from None
         if not YOUNGEST <= age <= OLDEST:
-            raise TableError(f"{table.name}, line {row.line}: age is {age:g}. The norms are of adults, from 18 years.")
+            raise TableError(
+                message(
+                    "{file}, line {line}: age is {age:g}. The norms are of adults, from 18 years.",
+                    file=table.name,
+                    line=row.line,
+                    age=age,
+                )
+            )
     return RecordingSpeaker(row.fields["speaker"], sex, age)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
+from vbdesk.language import message
 from vbdesk.signs.analysis import (
     DECIMALS,
     RecordingMeasurements,
@@ -40,9 +41,9 @@ def find_sign(name: str, source: PluginSource) -> ScoringTarget | PluginSign:
         return signs.available[name]
     broken = [item for item in signs.unavailable if item.name == name]
     if broken:
-        raise UnknownTarget(f"The sign {name!r} cannot be used: {broken[0].reason}")
+        raise UnknownTarget(message("The sign '{name}' cannot be used: {reason}", name=name, reason=broken[0].reason))
     known = ", ".join([*standalone_sign_names(), *signs.available])
-    raise UnknownTarget(f"There is no sign {name!r}. Choose one of: {known}.")
+    raise UnknownTarget(message("There is no sign '{name}'. Choose one of: {known}.", name=name, known=known))
 
 
 def analyze_sign(

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vbdesk.data_files import DataFileError, read_data
+from vbdesk.language import message
 from vbdesk.signs.plugins.scorers import (
     PluginError,
     Scorer,
@@ -35,7 +36,9 @@ class PluginSign:
         try:
             raw = score(self.scorer, z)
         except PluginError as error:
-            raise PluginError(f"The sign {self.file.name} cannot be read: {error}") from error
+            raise PluginError(
+                message("The sign {name} cannot be read: {error}", name=self.file.name, error=error)
+            ) from error
         return (raw - self.file.reference.mean) / self.file.reference.sd
 
 
@@ -80,11 +83,22 @@ def _file_beside(point: EntryPoint | None) -> Path:
     try:
         spec = find_spec(point.module)  # imports the packages above it
     except (Exception, SystemExit) as error:  # other people's code
-        raise PluginError(f"{point.module} cannot be imported: {type(error).__name__}: {error}") from error
+        raise PluginError(
+            message(
+                "{module} cannot be imported: {name}: {error}",
+                module=point.module,
+                name=type(error).__name__,
+                error=error,
+            )
+        ) from error
     path = Path(spec.origin).with_name(f"{point.name}.toml") if spec and spec.origin else None
     if path is None or not path.is_file():
         raise PluginError(
-            f"there is no {point.name}.toml next to the module {point.module}, nor in the folder of signs"
+            message(
+                "there is no {name}.toml next to the module {module}, nor in the folder of signs",
+                name=point.name,
+                module=point.module,
+            )
         )
     return path
 
@@ -96,7 +110,9 @@ def _load(path: Path, point: EntryPoint | None, source: PluginSource) -> PluginS
     try:
         score(sign.scorer, dict.fromkeys(file.features, 0.0))
     except PluginError as error:
-        raise PluginError(f"{path.name}: tried on the reference mean, {error}") from error
+        raise PluginError(
+            message("{file}: tried on the reference mean, {error}", file=path.name, error=error)
+        ) from error
     return sign
 
 
@@ -112,13 +128,23 @@ def _scorer(file: SignFile, path: Path, point: EntryPoint | None, source: Plugin
             case model:
                 return pickled_scorer(model, path.parent, allowed=source.allow_pickles)
     except PluginError as error:
-        raise PluginError(f"{path.name}: model: {error}") from error
+        raise PluginError(message("{file}: model: {error}", file=path.name, error=error)) from error
 
 
 def _imported(name: str, point: EntryPoint | None) -> object:
     if point is None:
-        raise PluginError(f"no installed package has an entry point {name} in the group {ENTRY_POINTS}.")
+        raise PluginError(
+            message(
+                "no installed package has an entry point {name} in the group {entry_points}.",
+                name=name,
+                entry_points=ENTRY_POINTS,
+            )
+        )
     try:
         return point.load()
     except (Exception, SystemExit) as error:  # other people's code
-        raise PluginError(f"{point.value} cannot be imported: {type(error).__name__}: {error}") from error
+        raise PluginError(
+            message(
+                "{value} cannot be imported: {name}: {error}", value=point.value, name=type(error).__name__, error=error
+            )
+        ) from error

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.language import message
 from vbdesk.signs.plugins.sign_file import CallableModel, LinearModel, OnnxModel, PickledModel
 
 LARGEST_SHARE = 1 - 1e-6  # keeps the logit of a probability finite
@@ -35,7 +36,9 @@ def linear_scorer(model: LinearModel) -> Scorer:
 def callable_scorer(model: CallableModel, function: Any) -> Scorer:
     """Score by the function of an entry point, which takes a mapping from measured feature to z."""
     if not callable(function):
-        raise PluginError("the entry point names something that cannot be called. Name a function of one mapping.")
+        raise PluginError(
+            message("the entry point names something that cannot be called. Name a function of one mapping.")
+        )
     wanted = frozenset(model.features)
     return lambda z: float(function({feature: value for feature, value in z.items() if feature in wanted}))
 
@@ -54,14 +57,31 @@ def onnx_scorer(model: OnnxModel, folder: Path) -> Scorer:
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions have no common base
-        raise PluginError(f"{model.file} is not a model that ONNX Runtime can run: {_first_line(error)}") from error
+        raise PluginError(
+            message(
+                "{file} is not a model that ONNX Runtime can run: {reason}", file=model.file, reason=_first_line(error)
+            )
+        ) from error
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 2 or inputs[0].shape[1] not in (len(model.features), None):
-        raise PluginError(f"{model.file} must take one table of {len(model.features)} columns, one for each feature.")
+        raise PluginError(
+            message(
+                "{file} must take one table of {count} columns, one for each feature.",
+                file=model.file,
+                count=len(model.features),
+            )
+        )
     outputs = [output.name for output in session.get_outputs()]
     wanted = model.output or outputs[-1]
     if wanted not in outputs:
-        raise PluginError(f"{model.file} has no output {wanted!r}. It has: {', '.join(outputs)}.")
+        raise PluginError(
+            message(
+                "{file} has no output '{wanted}'. It has: {names}.",
+                file=model.file,
+                wanted=wanted,
+                names=", ".join(outputs),
+            )
+        )
     dtype = np.float64 if inputs[0].type == "tensor(double)" else np.float32
 
     def run(row: NDArray[np.float32]) -> float:
@@ -80,25 +100,31 @@ def pickled_scorer(model: PickledModel, folder: Path, *, allowed: bool) -> Score
     """
     if not allowed:
         raise PluginError(
-            "it is a pickle, and opening it runs the code in it. Write the model as ONNX, or allow pickles."
+            message("it is a pickle, and opening it runs the code in it. Write the model as ONNX, or allow pickles.")
         )
     content = read_verified(folder / model.file, model.sha256)
     try:
         import joblib
         import sklearn
     except ImportError as error:
-        raise PluginError("it needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.") from error
+        raise PluginError(message("it needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.")) from error
     if sklearn.__version__ != model.scikit_learn:
         raise PluginError(
-            f"it was fitted with scikit-learn {model.scikit_learn}, and {sklearn.__version__} is installed. "
-            "Install that version, or write the model as ONNX."
+            message(
+                "it was fitted with scikit-learn {scikit_learn}, and {version} is installed. Install that version,"
+                " or write the model as ONNX.",
+                scikit_learn=model.scikit_learn,
+                version=sklearn.__version__,
+            )
         )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             estimator = joblib.load(io.BytesIO(content))
         except Exception as error:  # a pickle may raise anything
-            raise PluginError(f"{model.file} cannot be opened: {_first_line(error)}") from error
+            raise PluginError(
+                message("{file} cannot be opened: {reason}", file=model.file, reason=_first_line(error))
+            ) from error
     return _on_rows(model.features, _estimator_output(estimator, model.file))
 
 
@@ -110,13 +136,22 @@ def read_verified(path: Path, sha256: str) -> bytes:
     """
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise PluginError(f"{path.name} is larger than {LARGEST_FILE_BYTES // 1024**2} MiB.")
+            raise PluginError(
+                message("{file} is larger than {size} MiB.", file=path.name, size=LARGEST_FILE_BYTES // 1024**2)
+            )
         content = path.read_bytes()
     except OSError as error:
-        raise PluginError(f"{path.name} cannot be read: {error.strerror}.") from error
+        raise PluginError(message("{file} cannot be read: {reason}.", file=path.name, reason=error.strerror)) from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
-        raise PluginError(f"{path.name} is not the file it was calibrated with: its SHA-256 is {found}, not {sha256}.")
+        raise PluginError(
+            message(
+                "{file} is not the file it was calibrated with: its SHA-256 is {found}, not {sha256}.",
+                file=path.name,
+                found=found,
+                sha256=sha256,
+            )
+        )
     return content
 
 
@@ -129,9 +164,11 @@ def score(scorer: Scorer, z: Mapping[str, float]) -> float:
     try:
         value = float(scorer(z))
     except Exception as error:  # other people's code
-        raise PluginError(f"its model fails: {type(error).__name__}: {_first_line(error)}") from error
+        raise PluginError(
+            message("its model fails: {kind}: {reason}", kind=type(error).__name__, reason=_first_line(error))
+        ) from error
     if not math.isfinite(value):
-        raise PluginError(f"its model gives {value}, which is not a number to work with.")
+        raise PluginError(message("its model gives {value}, which is not a number to work with.", value=value))
     return value
 
 
@@ -141,7 +178,9 @@ def _estimator_output(estimator: Any, file: str) -> EstimatorOutput:
     for method in ("decision_function", "predict"):
         if hasattr(estimator, method):
             return lambda row: _last_number(getattr(estimator, method)(row))
-    raise PluginError(f"{file} holds no estimator: it has neither predict_proba, decision_function nor predict.")
+    raise PluginError(
+        message("{file} holds no estimator: it has neither predict_proba, decision_function nor predict.", file=file)
+    )
 
 
 def _on_rows(features: list[str], run: EstimatorOutput) -> Scorer:

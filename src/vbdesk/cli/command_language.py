@@ -1,0 +1,152 @@
+"""The language of the commands: which one, and the texts that typer shows itself: help, usage, refused arguments.
+
+Help texts stay plain constants in the code. The finished tree of commands is translated at once, before it runs, so no
+command has to be imported in a certain order. `help_texts` lists what a translation of the tree needs.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import typer
+
+from vbdesk.language import (
+    N_,
+    Language,
+    LanguageMissing,
+    _,
+    available_languages,
+    language_of,
+    message,
+    use,
+    use_system_language,
+)
+
+OPTION = "--language"
+
+TYPERS_OWN = (
+    N_("Arguments"),
+    N_("Options"),
+    N_("Commands"),
+    N_("default: {default}"),
+    N_("required"),
+    N_("env var: {var}"),
+    N_("Missing command."),
+    N_("No such command {name!r}."),
+    N_("Show this message and exit."),
+)
+"""What typer looks up; `typer.core._` is replaced for it."""
+
+
+def choose_language(arguments: Sequence[str]) -> None:
+    """Use the language of `--language TAG` before the command, else that of the system.
+
+    Raises:
+        LanguageMissing: there are no texts in the named one.
+    """
+    tag = _named(arguments)
+    if tag is None:
+        use_system_language()
+        return
+    use(language_named(tag))
+
+
+def language_named(tag: str) -> Language:
+    """The language of a tag such as `de` or `pt-BR`.
+
+    Raises:
+        LanguageMissing: there are no texts in it; the message is for a person.
+    """
+    found = language_of(tag)
+    if found is None:
+        known = ", ".join(name.replace("_", "-") for name in available_languages())
+        raise LanguageMissing(
+            message("There are no texts in the language {tag}. Choose one of: {known}.", tag=tag, known=known)
+        )
+    return found
+
+
+def _named(arguments: Sequence[str]) -> str | None:
+    """The value of the option before the first command."""
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == OPTION:
+            return next(rest, None)
+        if argument.startswith(f"{OPTION}="):
+            return argument.partition("=")[2]
+        if not argument.startswith("-"):
+            return None
+    return None
+
+
+def translate_commands(command: Any) -> None:
+    """Show the help of a command and its subcommands in the reader's language."""
+    vars(sys.modules["typer.core"])["_"] = _
+    for each in _tree(command):
+        each.context_class = _TranslatedContext
+        each.help = _translated_help(each.help)
+        each.epilog = _translated_help(each.epilog)
+        for parameter in each.params:
+            parameter.help = _translated_help(parameter.help)
+
+
+def help_texts(command: Any) -> Iterator[str]:
+    """Every paragraph that the help of a command and its subcommands shows."""
+    for each in _tree(command):
+        for text in (each.help, each.epilog, *(parameter.help for parameter in each.params)):
+            yield from _paragraphs(text)
+
+
+def _tree(command: Any) -> Iterator[Any]:
+    yield command
+    for below in getattr(command, "commands", {}).values():
+        yield from _tree(below)
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    """The paragraphs of a docstring, each in one line."""
+    return [" ".join(part.split()) for part in (text or "").split("\n\n") if part.strip()]
+
+
+def _translated_help(text: str | None) -> str | None:
+    return None if text is None else "\n\n".join(_(paragraph) for paragraph in _paragraphs(text))
+
+
+class _TranslatedContext(typer.Context):
+    """A context whose usage line and `--help` are translated."""
+
+    def __init__(self, command: Any, **rest: Any) -> None:
+        super().__init__(command, **rest)
+        option = command.get_help_option(self)
+        if option is not None:
+            option.help = _(TYPERS_OWN[-1])
+
+    def make_formatter(self) -> Any:
+        formatter: Any = super().make_formatter()
+        write_usage = formatter.write_usage
+        formatter.write_usage = lambda prog, args="", prefix=None: write_usage(prog, args, prefix or usage_prefix())
+        return formatter
+
+
+def usage_prefix() -> str:
+    """`Usage: `."""
+    # Translators: before the form of a command, as in "Usage: vbdesk report FILES"
+    return _("Usage:") + " "
+
+
+def refusal(error: typer.TyperException) -> str:
+    """Why typer refused the command line, as a sentence; its own English one where it has a form of its own."""
+    kind, reason = type(error).__name__, str(getattr(error, "message", "")) or str(error)
+    parameter: Any = getattr(error, "param", None)
+    name = parameter.get_error_hint().strip("'") if parameter is not None else ""
+    if kind == "MissingParameter" and name:
+        return _("{parameter} is missing.", parameter=name)
+    if kind == "NoSuchOption":
+        return _("There is no option {option}.", option=getattr(error, "option_name", ""))
+    choices = getattr(getattr(parameter, "type_descriptor", None), "choices", None)
+    if kind == "BadParameter" and name and choices:
+        known = ", ".join(str(getattr(choice, "value", choice)) for choice in choices)
+        return _("{parameter} must be one of: {choices}.", parameter=name, choices=known)
+    if kind == "BadParameter" and name:
+        return _("{parameter} is not usable: {reason}", parameter=name, reason=reason)
+    return reason
