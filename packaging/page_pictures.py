@@ -4,6 +4,7 @@
 
 `packaging/screenshots.py OUTDIR pages` runs it once for each text size. It has a service, recordings, a keyring and a
 microphone of its own, so that it needs neither sound nor keys: it runs on the rig, and with QT_QPA_PLATFORM=offscreen.
+`--language en_XA` shows the pseudo-language, and `--right-to-left` mirrors the window in any language.
 Pictures are named after page, size, text size and colours: `subjects-1024x640-100-light.png`.
 """
 
@@ -24,7 +25,7 @@ import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 import numpy as np  # noqa: E402
 import soundfile  # noqa: E402
 import soxr  # noqa: E402
-from PySide6.QtCore import QObject, QTimer, Slot  # noqa: E402
+from PySide6.QtCore import QObject, Qt, QTimer, Slot  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from vbdesk.capture.microphone import FileMicrophone  # noqa: E402
@@ -34,9 +35,11 @@ from vbdesk.desk.ports import DeskPorts  # noqa: E402
 from vbdesk.desk.record.page import RecordPage  # noqa: E402
 from vbdesk.desk.record.view_model import RecordPhase  # noqa: E402
 from vbdesk.desk.shell.app import Desk  # noqa: E402
+from vbdesk.desk.shell.reading_language import show_in  # noqa: E402
 from vbdesk.desk.subjects.page import SubjectsPage  # noqa: E402
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute  # noqa: E402
 from vbdesk.desk.ui.theme import Scheme, Theme, app_theme  # noqa: E402
+from vbdesk.language import Language, language_of  # noqa: E402
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata  # noqa: E402
 from vbdesk.outbox.library.opening import LockedLibrary  # noqa: E402
 from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
@@ -288,8 +291,16 @@ def microphone() -> FileMicrophone:
     return FileMicrophone((32767 * np.concatenate([room, *[speech] * 4])).astype(np.int16), pace=1.0)
 
 
-def main(folder: Path, looks: list[Look], scale: float, pages: list[str]) -> None:
-    """Take the pictures."""
+def main(
+    folder: Path,
+    looks: list[Look],
+    scale: float,
+    pages: list[str],
+    language: Language | None = None,
+    *,
+    right_to_left: bool = False,
+) -> None:
+    """Take the pictures, in a language; `right_to_left` mirrors the window in any language."""
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["QT_ENABLE_HIGHDPI_SCALING"] = "0"  # larger text, not a larger window
     os.environ["QT_FONT_DPI"] = str(round(TEXT_PX * scale * POINTS_PER_INCH / SYSTEM_POINTS))
@@ -307,6 +318,10 @@ def main(folder: Path, looks: list[Look], scale: float, pages: list[str]) -> Non
             keyring=MemoryVault(),
         )
         fill(ports, address)
+        if language is not None:
+            show_in(language)
+        if right_to_left:
+            application.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         Theme(Scheme(looks[0].theme)).install()
         desk = Desk(ports)
         desk.ended.connect(application.quit)
@@ -327,6 +342,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", action="append", type=size, help="of the window, such as 1280x800; may be repeated")
     parser.add_argument("--text-scale", action="append", type=float, help="1 for 100 %%, 2 for 200 %%")
     parser.add_argument("--theme", action="append", choices=["light", "dark"], help="may be repeated")
+    parser.add_argument("--language", type=language_of, help="of the window, such as de; en_XA is the pseudo-language")
+    parser.add_argument("--right-to-left", action="store_true", help="mirror the window in any language")
     parser.add_argument("--page", action="append", choices=list(SCENES), help="only this page; may be repeated")
 
 
@@ -340,4 +357,6 @@ if __name__ == "__main__":
         [Look(*each, theme) for each in chosen.size or [(1280, 800)] for theme in chosen.theme or ["light", "dark"]],
         (chosen.text_scale or [1.0])[0],
         chosen.page or [],
+        chosen.language,
+        right_to_left=chosen.right_to_left,
     )
