@@ -1,8 +1,10 @@
 """Texts in a window that are cut off."""
 
-from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QComboBox, QLineEdit, QWidget
 
+from vbdesk.desk.ui.badges import Chip, LevelBadge
 from vbdesk.desk.ui.buttons import Button
+from vbdesk.desk.ui.fields import ChoiceField, TickBox
 from vbdesk.desk.ui.text import ElidedText, Text
 
 
@@ -13,6 +15,43 @@ def cut_words(window: QWidget) -> list[str]:
         for part in window.findChildren(QWidget)
         if isinstance(part, Text | Button) and part.text() and part.isVisible() and _is_cut(part, window)
     ]
+
+
+def cut_controls(window: QWidget) -> list[str]:
+    """A line for every other visible control whose text is cut off: options, chips, fields, elided lines."""
+    found = []
+    for part in window.findChildren(QWidget):
+        words = _words_of(part) if part.isVisible() else ""
+        if words and part.width() < _wanted(part, words):
+            found.append(f"{type(part).__name__} {words!r} has {part.width()} of {_wanted(part, words)} px")
+    return found
+
+
+def _words_of(part: QWidget) -> str:
+    if isinstance(part, Chip):
+        return part.words
+    if isinstance(part, LevelBadge):
+        return part.word
+    if isinstance(part, ChoiceField):
+        return part.currentText() or part.placeholderText()
+    if isinstance(part, QLineEdit) and not isinstance(part.parentWidget(), QComboBox):
+        return (part.text() and "") or part.placeholderText()
+    if isinstance(part, ElidedText):
+        return part.text()
+    if isinstance(part, QAbstractButton) and not isinstance(part, Button):
+        narrow = part.toolTip() == part.text() or isinstance(part, TickBox)  # an icon alone, with its text as a tooltip
+        return "" if narrow else part.text()
+    return ""
+
+
+def _wanted(part: QWidget, words: str) -> int:
+    """The width that the text needs."""
+    width = part.fontMetrics().horizontalAdvance(words)
+    if isinstance(part, ChoiceField):
+        return width + 72  # icons at both ends
+    if isinstance(part, QLineEdit):
+        return width + (53 if part.property("leading") else 26)
+    return width if isinstance(part, ElidedText) else part.sizeHint().width()
 
 
 def _is_cut(part: Text | Button, window: QWidget) -> bool:

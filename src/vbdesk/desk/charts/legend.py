@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStyle, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import paint_unusual_marker
@@ -68,7 +68,7 @@ class Legend(QWidget):
             width = entry.sizeHint().width()
             if x > _SIDE and x + width > self.width() - _SIDE:
                 x, y = _SIDE, y + height + _LINE_GAP
-            entry.setGeometry(x, y, width, height)
+            entry.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), QRect(x, y, width, height)))
             x += width + _ENTRY_GAP
         self.setFixedHeight(y + height + _TOP)
 

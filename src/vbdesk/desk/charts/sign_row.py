@@ -1,5 +1,7 @@
 """One sign of a subject: its name, level and trend, the chart, the ladder of levels."""
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.charts.sign_painting import ScoreRange
@@ -97,5 +99,6 @@ class SignChartRow(QFrame):
 
 def sign_row_margins(theme: Theme, *, stacked: bool) -> tuple[int, int]:
     """Return the space to the left and right of the charts, in pixels."""
-    left = _BESIDE if stacked else theme.px(NAME_WIDTH) + _BESIDE
-    return left, _LADDER_GAP + LevelLadder.WIDTH + _RIGHT
+    names = _BESIDE if stacked else theme.px(NAME_WIDTH) + _BESIDE
+    ladder = _LADDER_GAP + LevelLadder.WIDTH + _RIGHT
+    return (ladder, names) if QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft else (names, ladder)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.timestamps import from_unix_seconds
@@ -14,7 +14,7 @@ from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart
 from vbdesk.desk.ui.icons import paint_icon
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, ngettext
 
@@ -69,8 +69,11 @@ class NoteLane(QWidget):
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
         words = _("Notes")
-        if self._left > painter.fontMetrics().horizontalAdvance(words) + 28:
-            painter.drawText(QRectF(20, 0, self._left, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
+        at_right = painter.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        room = self._right if at_right else self._left
+        if room > painter.fontMetrics().horizontalAdvance(words) + 28:
+            words_area = mirrored(painter, QRectF(20, 0, room, self.height()), QRectF(self.rect()))
+            painter.drawText(words_area, Qt.AlignmentFlag.AlignVCenter, words)
         side = self._theme.px(_FLAG)
         for mark in self._marks:
             x = frame.x_at(mark.t)
@@ -252,7 +255,9 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
             area = QRectF(frame.rect.left(), top, frame.rect.width(), self.size().height() - top)
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
         else:
-            painter.drawText(QPointF(20, self._base_line(painter)), words)
+            at_right = QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft
+            x = self.size().width() - 20 - painter.fontMetrics().horizontalAdvance(words) if at_right else 20
+            painter.drawText(QPointF(x, self._base_line(painter)), words)
 
     def _base_line(self, painter: QPainter) -> float:
         metrics = painter.fontMetrics()

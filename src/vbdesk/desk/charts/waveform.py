@@ -64,6 +64,7 @@ class LiveWaveform(QWidget):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs so in every language
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = 0.0
         self._markers: tuple[float, ...] = ()
@@ -143,6 +144,7 @@ class TakeWaveform(QWidget):
     def __init__(self, *, trimmable: bool = False, name: str = "") -> None:
         self._theme = app_theme()
         super().__init__()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs so in every language
         self._trimmable = self._handles = trimmable
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = self._across_s = 0.0

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
@@ -13,7 +13,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _
@@ -56,10 +56,13 @@ class _Mark(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
         side = self._theme.px(24)
-        painter.drawPixmap(0, 0, mark(self._theme, side, self.devicePixelRatioF()))
+        whole = QRectF(self.rect())
+        place = mirrored(painter, QRectF(0, 0, side, side), whole)
+        painter.drawPixmap(place.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
         painter.setFont(self._theme.font(Role.CARD_TITLE))
         painter.setPen(self._theme.colour("text"))
-        painter.drawText(side + 10, 0, 200, side, Qt.AlignmentFlag.AlignVCenter, "vbdesk")
+        name = mirrored(painter, QRectF(side + 10, 0, 200, side), whole)
+        painter.drawText(name, Qt.AlignmentFlag.AlignVCenter, "vbdesk")
         painter.end()
 
 

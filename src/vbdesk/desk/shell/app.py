@@ -35,7 +35,7 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
 from vbdesk.language import _, current, formats
@@ -137,6 +137,7 @@ class Desk(QObject):
             self._help.close()
             self._help.deleteLater()
             self._help = None
+        app_theme().follow_direction()
         before = self.window.page()
         if isinstance(before, FirstStartPage):
             typed = before.typed()

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.icons import mark, paint_icon
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, formats, ngettext
 
@@ -78,11 +78,13 @@ class _Entry(QAbstractButton):
         side = px(18)
         x = (box.width() - side) / 2 if self._narrow else px(10)
         icon = QRectF(round(x), round((box.height() - side) / 2), side, side)
+        icon = mirrored(painter, icon, box)
         paint_icon(painter, self._icon, icon, self._theme.colour("accent" if self._lit else "text2"))
         if not self._narrow:
             painter.setFont(self._theme.font(Role.BODY_STRONG if self._lit else Role.BODY_MEDIUM))
             painter.setPen(self._theme.colour("text" if self._lit else "text2"))
-            painter.drawText(box.adjusted(px(38), 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+            words = mirrored(painter, box.adjusted(px(38), 0, 0, 0), box)
+            painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
         self._paint_count(painter, box)
         painter.end()
 
@@ -95,7 +97,7 @@ class _Entry(QAbstractButton):
         height = px(18) if self._narrow else px(20)
         top = 0.0 if self._narrow else (box.height() - height) / 2
         right = box.right() - (0 if self._narrow else px(10))
-        pill = QRectF(right - width, top, width, height)
+        pill = mirrored(painter, QRectF(right - width, top, width, height), box)
         rounded(painter, pill, height / 2, self._theme.colour("sunken" if self._lit else "border"))
         painter.setFont(font)
         painter.setPen(self._theme.colour("text"))
@@ -123,11 +125,14 @@ class _Brand(QWidget):
         px = self._theme.px
         side = px(24)
         x = (self.width() - side) / 2 if self._narrow else px(10)
-        painter.drawPixmap(round(x), 0, mark(self._theme, side, self.devicePixelRatioF()))
+        whole = QRectF(self.rect())
+        place = mirrored(painter, QRectF(round(x), 0, side, side), whole)
+        painter.drawPixmap(place.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
         if not self._narrow:
             painter.setFont(self._theme.font(Role.CARD_TITLE))
             painter.setPen(self._theme.colour("text"))
-            painter.drawText(QRectF(px(44), 0, self.width(), side), Qt.AlignmentFlag.AlignVCenter, "vbdesk")
+            name = mirrored(painter, QRectF(px(44), 0, self.width() - px(44), side), whole)
+            painter.drawText(name, Qt.AlignmentFlag.AlignVCenter, "vbdesk")
         painter.end()
 
 
@@ -146,6 +151,7 @@ class ProfileButton(QAbstractButton):
         """Show another profile."""
         self._icon, self._below = icon, below
         self.setText(name)
+        self.set_narrow(self._narrow)
         self.setAccessibleName(_("Profile {name}. Choose another.", name=name))
         self.update()
 
@@ -168,7 +174,8 @@ class ProfileButton(QAbstractButton):
         side = px(18)
         x = (box.width() - side) / 2 if self._narrow else px(10)
         middle = (box.height() - side) / 2
-        paint_icon(painter, self._icon, QRectF(round(x), round(middle), side, side), self._theme.colour("text2"))
+        icon = mirrored(painter, QRectF(round(x), round(middle), side, side), box)
+        paint_icon(painter, self._icon, icon, self._theme.colour("text2"))
         if not self._narrow:
             self._paint_words(painter, box)
         painter.end()
@@ -185,10 +192,11 @@ class ProfileButton(QAbstractButton):
             painter.setFont(theme.font(role))
             painter.setPen(self._theme.colour(ink))
             shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, round(room))
-            painter.drawText(QRectF(px(38), y, room, height), Qt.AlignmentFlag.AlignVCenter, shown)
+            line = mirrored(painter, QRectF(px(38), y, room, height), box)
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
         side = px(14)
         chevron = QRectF(round(box.right() - px(24)), round((box.height() - side) / 2), side, side)
-        paint_icon(painter, "chevron-down", chevron, self._theme.colour("text2"))
+        paint_icon(painter, "chevron-down", mirrored(painter, chevron, box), self._theme.colour("text2"))
 
 
 class Sidebar(QWidget):
@@ -267,6 +275,7 @@ class Sidebar(QWidget):
             painter = antialiased(QPainter(self))
             place = lit.geometry()
             marker = QRectF(-3, place.top() + place.height() * 0.22, 6, place.height() * 0.56)
+            marker = mirrored(painter, marker, QRectF(self.rect()))
             rounded(painter, marker, 3, self._theme.colour("accent"))
             painter.end()
 

@@ -178,8 +178,8 @@ class SubjectsPage(QWidget):
         choices.setSpacing(10)
         for control in (self.only, self.tag, self.order):
             choices.addWidget(control, 1)
-        self._controls.addWidget(self.search, 1)
-        self._controls.addLayout(choices, 2)
+        self._controls.addWidget(self.search, 2)
+        self._controls.addLayout(choices, 3)
         return self._bar
 
     def _list_card(self) -> Card:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.icons import paint_icon
-from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import N_, translated
 from vbdesk.report.reader_words import level_word
@@ -59,6 +59,7 @@ def paint_level_badge(theme: Theme, painter: QPainter, level: Level, word: str, 
     rounded(painter, rect, 6, QColor(colours.tint))
     side = theme.px(_GLYPH)
     glyph = QRectF(rect.left() + theme.px(_PAD), rect.center().y() - side / 2, side, side)
+    glyph = mirrored(painter, glyph, rect)
     paint_level(painter, level, glyph, QColor(colours.shape), QColor(colours.tint))
     _paint_word(theme, painter, word, rect, QColor(colours.ink))
 
@@ -157,7 +158,7 @@ def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) ->
     rounded(painter, rect, 6, theme.colour(look.fill))
     side = theme.px(14)
     icon = QRectF(round(rect.left() + theme.px(_PAD)), round(rect.center().y() - side / 2), side, side)
-    paint_icon(painter, look.icon, icon, ink)
+    paint_icon(painter, look.icon, mirrored(painter, icon, rect), ink)
     _paint_word(theme, painter, look.shown, rect, ink)
 
 
@@ -182,4 +183,4 @@ def _paint_word(theme: Theme, painter: QPainter, words: str, rect: QRectF, ink: 
     painter.setFont(theme.font(Role.LABEL_STRONG))
     painter.setPen(ink)
     start = px(_PAD) + px(_GLYPH) + px(_GAP)
-    painter.drawText(rect.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, words)
+    painter.drawText(mirrored(painter, rect.adjusted(start, 0, 0, 0), rect), Qt.AlignmentFlag.AlignVCenter, words)

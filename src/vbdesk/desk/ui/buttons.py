@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from vbdesk.desk.ui.icons import paint_icon
-from vbdesk.desk.ui.painting import antialiased, hover_fill, rounded
+from vbdesk.desk.ui.painting import antialiased, hover_fill, mirrored, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
@@ -117,20 +117,23 @@ class Button(QAbstractButton):
         painter.end()
 
     def _paint_content(self, painter: QPainter, ink: QColor) -> None:
-        px = self._theme.px
+        px, whole = self._theme.px, QRectF(self.rect())
         x = (self.width() - self._content_width()) / 2
         middle = self.height() / 2
         side = px(16)
         if self._icon:
-            paint_icon(painter, self._icon, QRectF(round(x), round(middle - side / 2), side, side), ink)
+            icon = QRectF(round(x), round(middle - side / 2), side, side)
+            paint_icon(painter, self._icon, mirrored(painter, icon, whole), ink)
             x += side + px(_GAP)
         painter.setFont(self._font())
         painter.setPen(ink)
         width = self._text_width()
-        painter.drawText(QRectF(x, 0, width + 1, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
+        words = mirrored(painter, QRectF(x, 0, width + 1, self.height()), whole)
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
         x += width
         if self._trailing:
-            paint_icon(painter, self._trailing, QRectF(round(x + px(_GAP)), round(middle - side / 2), side, side), ink)
+            icon = QRectF(round(x + px(_GAP)), round(middle - side / 2), side, side)
+            paint_icon(painter, self._trailing, mirrored(painter, icon, whole), ink)
         elif self._key and self._key_shown:
             self._paint_key(painter, x + px(_GAP + 4), ink)
 
@@ -138,6 +141,7 @@ class Button(QAbstractButton):
         font = self._theme.font(Role.CAPTION)
         width, height = self._key_width(), self._theme.px(20)
         box = QRectF(round(x), round((self.height() - height) / 2), width, height)
+        box = mirrored(painter, box, QRectF(self.rect()))
         rounded(painter, box, 4, None, ink)
         painter.setFont(font)
         painter.setPen(ink)

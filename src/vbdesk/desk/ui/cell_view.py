@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -41,7 +41,7 @@ from vbdesk.desk.ui.cells import (
     TwoLineCell,
 )
 from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
-from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
+from vbdesk.desk.ui.painting import antialiased, hover_fill, mirrored, paint_tick_box, rounded
 from vbdesk.desk.ui.progress import paint_progress
 from vbdesk.desk.ui.state_chip import STATE_LOOKS
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
@@ -154,7 +154,8 @@ class CellView(QTableView):
         # transparent: the card behind has round corners
         self.setStyleSheet(
             "QTableView, QHeaderView::section { background: transparent; }"
-            f"QHeaderView::section:first {{ padding-left: {px(self.first_edge())}px; }}"
+            f"QHeaderView::section:first {{ padding-{'right' if self.isRightToLeft() else 'left'}: "
+            f"{px(self.first_edge())}px; }}"
         )
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
@@ -238,7 +239,8 @@ class CellView(QTableView):
     def tick_rect(self, row: QRectF) -> QRectF:
         """Rectangle of the check box in the first cell of a row."""
         side = self._theme.px(_TICK)
-        return QRectF(row.left() + self._theme.px(_EDGE), row.center().y() - side / 2, side, side)
+        x = row.right() - self._theme.px(_EDGE) - side if self.isRightToLeft() else row.left() + self._theme.px(_EDGE)
+        return QRectF(x, row.center().y() - side / 2, side, side)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
         key = self.current_key()
@@ -313,7 +315,8 @@ class CellView(QTableView):
         index = self.indexAt(point)
         if not self.choosable or not index.isValid() or index.column() != 0:
             return False
-        return point.x() < self.visualRect(index).left() + self._theme.px(self.first_edge() - _TICK_GAP // 2)
+        cell, edge = self.visualRect(index), self._theme.px(self.first_edge() - _TICK_GAP // 2)
+        return point.x() > cell.right() - edge if self.isRightToLeft() else point.x() < cell.left() + edge
 
     def _button_at(self, point: QPoint) -> QRect | None:
         index = self.indexAt(point)
@@ -345,6 +348,7 @@ class CellDelegate(QStyledItemDelegate):
         last = index.column() == index.model().columnCount() - 1
         left = self._view.first_edge() if index.column() == 0 else _PAD
         area = rect.adjusted(self._theme.px(left), 0, -self._theme.px(_EDGE if last else _PAD), 0)
+        area = mirrored(painter, area, rect)
         if self._view.choosable and index.column() == 0:
             paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
@@ -358,7 +362,7 @@ class CellDelegate(QStyledItemDelegate):
                     self._theme,
                     painter,
                     STATE_LOOKS[cell.state],
-                    _centred(area, chip_size(self._theme, STATE_LOOKS[cell.state])),
+                    _centred(painter, area, chip_size(self._theme, STATE_LOOKS[cell.state])),
                 )
             case LevelCell():
                 _paint_level(self._theme, painter, cell, area)
@@ -378,28 +382,33 @@ class CellDelegate(QStyledItemDelegate):
         if selected or hovered:
             painter.fillRect(rect, self._theme.colour("accenttint" if selected else "surface2"))
         if selected and index.column() == 0:
-            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), self._theme.colour("accent"))
+            bar = mirrored(painter, QRectF(rect.left(), rect.top(), 3, rect.height()), rect)
+            painter.fillRect(bar, self._theme.colour("accent"))
         if index.row() < index.model().rowCount() - 1:
             painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
 
 
 def button_rect(theme: Theme, act: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
-    """Rectangle of a cell's button, at the right edge."""
+    """Rectangle of a cell's button, at the edge where lines end."""
     px = theme.px
     width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
-    right = cell.right() - px(_EDGE if last else _PAD)
-    return QRectF(right - width, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
+    edge = px(_EDGE if last else _PAD)
+    right_to_left = QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft
+    left = cell.left() + edge if right_to_left else cell.right() - edge - width
+    return QRectF(left, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
 
 
-def _centred(area: QRectF, size: QSize) -> QRectF:
-    return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
+def _centred(painter: QPainter, area: QRectF, size: QSize) -> QRectF:
+    box = QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
+    return mirrored(painter, box, area)
 
 
 def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
     if cell.level is None:
         _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
     else:
-        paint_level_badge(theme, painter, cell.level, cell.text, _centred(area, level_badge_size(theme, cell.text)))
+        box = _centred(painter, area, level_badge_size(theme, cell.text))
+        paint_level_badge(theme, painter, cell.level, cell.text, box)
 
 
 def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:
@@ -471,9 +480,10 @@ def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, ar
     painter.setFont(theme.font(Role.LABEL))
     painter.setPen(theme.colour("text2"))
     more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
-    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, more)
+    painter.drawText(mirrored(painter, line.adjusted(start, 0, 0, 0), line), Qt.AlignmentFlag.AlignVCenter, more)
     width = min(area.width(), theme.px(_BAR_WIDTH))
-    paint_progress(theme, painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), cell.share)
+    bar = mirrored(painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), area)
+    paint_progress(theme, painter, bar, cell.share)
 
 
 def _paint_button(theme: Theme, painter: QPainter, act: ButtonCell, box: QRectF, *, hovered: bool) -> None:

@@ -1,6 +1,6 @@
 """Form fields: a control with its label above, and help or an error below."""
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from vbdesk.desk.ui.icons import IconView, paint_icon
-from vbdesk.desk.ui.painting import antialiased, paint_tick_box, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, paint_tick_box, rounded
 from vbdesk.desk.ui.popups import cut_corners, prepare_corners
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
@@ -107,7 +107,9 @@ class LineField(QLineEdit):
     def show_mark(self, icon: str, token: str = "ok") -> None:  # noqa: S107
         """Show an icon at the end of the field; empty for none."""
         self._trail.show_icon(icon, token)
-        self.setTextMargins(0, 0, self._theme.px(24) if icon else 0, 0)  # text from right to left begins there
+        room = self._theme.px(24) if icon else 0
+        right = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        self.setTextMargins(room if right else 0, 0, 0 if right else room, 0)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
         super().focusInEvent(event)
@@ -135,7 +137,8 @@ class SecretField(QLineEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         side = self.height()
-        self._eye.setGeometry(self.width() - side, 0, side, side)
+        end = QRect(self.width() - side, 0, side, side)
+        self._eye.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), end))
 
     @Slot(bool)
     def _show_secret(self, shown: bool) -> None:
@@ -203,9 +206,11 @@ class ChoiceField(QComboBox):
 def _place_icons(theme: Theme, control: QWidget, lead: IconView | None, trail: IconView) -> None:
     side = theme.px(16)
     top = (control.height() - side) // 2
+    direction, area = control.layoutDirection(), control.rect()
     if lead is not None:
-        lead.setGeometry(theme.px(13), top, side, side)
-    trail.setGeometry(control.width() - theme.px(12) - side, top, side, side)
+        lead.setGeometry(QStyle.visualRect(direction, area, QRect(theme.px(13), top, side, side)))
+    end = QRect(control.width() - theme.px(12) - side, top, side, side)
+    trail.setGeometry(QStyle.visualRect(direction, area, end))
 
 
 class TagsField(QWidget):
@@ -343,7 +348,7 @@ class TickBox(QCheckBox):
         painter = antialiased(QPainter(self))
         theme = self._theme
         side = theme.px(20)
-        box = QRectF(0, (self.height() - side) / 2, side, side)
+        box = mirrored(painter, QRectF(0, (self.height() - side) / 2, side, side), QRectF(self.rect()))
         paint_tick_box(
             self._theme, painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown()
         )
@@ -357,8 +362,9 @@ class TickBox(QCheckBox):
         top = (self.height() - total) / 2
         painter.setFont(theme.font(Role.LABEL_MEDIUM))
         painter.setPen(self._theme.colour("text" if self.isEnabled() else "text3"))
-        painter.drawText(QRectF(x, top, self.width() - x, first), Qt.AlignmentFlag.AlignVCenter, self.text())
+        words = mirrored(painter, QRectF(x, top, self.width() - x, first), QRectF(self.rect()))
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.setFont(theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
         below = QRectF(x, top + first, self.width() - x, total - first)
-        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
+        painter.drawText(mirrored(painter, below, QRectF(self.rect())), Qt.AlignmentFlag.AlignVCenter, self._caption)

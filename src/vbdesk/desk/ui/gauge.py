@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, flipped, rounded
 from vbdesk.desk.ui.theme import app_theme
 
 
@@ -36,7 +36,7 @@ class Gauge(QWidget):
         self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         middle, width = self.height() / 2, self.width()
         track = QRectF(0, middle - 3, width, 6)
         rounded(painter, track, 3, self._theme.colour("sunken"))

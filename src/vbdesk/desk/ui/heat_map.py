@@ -1,16 +1,17 @@
 """Cells of a heat map and stacked bars of levels."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.ui.cells import HeatCell, LevelCountsCell
 from vbdesk.desk.ui.icons import paint_icon
-from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.report.reader_words import level_word
 
+_LEGEND_GAP, _LEAST_COLUMNS = 8, 3
 _GLYPH, _RADIUS, _INSET = 13, 4, 1.5
 _BAR_HEIGHT, _LEAST_SHARE = 16, 20
 
@@ -73,7 +74,7 @@ def paint_level_counts(theme: Theme, painter: QPainter, cell: LevelCountsCell, a
         width = bar.width() * count / max(1, cell.total)
         if width <= 0:
             continue
-        part = QRectF(x, bar.top(), max(width - 1, 1), bar.height())
+        part = mirrored(painter, QRectF(x, bar.top(), max(width - 1, 1), bar.height()), bar)
         paint_heat_ground(theme, painter, level, part)
         side = px(_GLYPH - 2)
         if width >= px(_LEAST_SHARE):
@@ -94,16 +95,36 @@ def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRect
 
 
 class HeatLegend(QWidget):
-    """Colour and shape of each level."""
+    """Colour and shape of each level, in as many columns as fit."""
 
     def __init__(self, columns: int = 6) -> None:
         super().__init__()
-        grid = QGridLayout(self)
-        grid.setContentsMargins(20, 10, 20, 12)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(6)
-        for place, level in enumerate((*LEVEL_ORDER, Level.INCONCLUSIVE)):
-            grid.addWidget(_LegendEntry(level), place // columns, place % columns)
+        self._entries = [_LegendEntry(level) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE)]
+        self._most, self._columns = columns, 0
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(20, 10, 20, 12)
+        self._grid.setHorizontalSpacing(_LEGEND_GAP)
+        self._grid.setVerticalSpacing(6)
+        self._arrange(columns)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        return QSize(self._width_of(min(self._most, _LEAST_COLUMNS)), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        fitting = (count for count in range(self._most, 0, -1) if self._width_of(count) <= self.width())
+        self._arrange(next(fitting, 1))
+
+    def _width_of(self, columns: int) -> int:
+        """Width of the legend with so many columns."""
+        widths: list[int] = [entry.sizeHint().width() for entry in self._entries]
+        return 40 + sum(max(widths[start::columns]) + _LEGEND_GAP for start in range(columns)) - _LEGEND_GAP
+
+    def _arrange(self, columns: int) -> None:
+        if columns != self._columns:
+            self._columns = columns
+            for place, entry in enumerate(self._entries):
+                self._grid.addWidget(entry, place // columns, place % columns)
 
 
 class _LegendEntry(QWidget):
@@ -127,9 +148,10 @@ class _LegendEntry(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
         px = self._theme.px
-        paint_heat(self._theme, painter, HeatCell(level_word(self._level), self._level), QRectF(0, 0, px(28), px(20)))
+        sample = mirrored(painter, QRectF(0, 0, px(28), px(20)), QRectF(self.rect()))
+        paint_heat(self._theme, painter, HeatCell(level_word(self._level), self._level), sample)
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text2"))
-        words = QRectF(px(34), 0, self.width() - px(34), self.height())
+        words = mirrored(painter, QRectF(px(34), 0, self.width() - px(34), self.height()), QRectF(self.rect()))
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, level_word(self._level))
         painter.end()

@@ -3,12 +3,15 @@
 from functools import cache, lru_cache
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QTransform
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.resource_files import resource
+
+_DIRECTED = frozenset({"arrow-left", "arrow-right", "chevron-left", "chevron-right", "talk"})
+"""Icons that point along the line of text."""
 
 
 def load_icons() -> None:
@@ -21,7 +24,10 @@ def paint_icon(painter: QPainter, name: str, rect: QRectF, colour: QColor) -> No
     """Paint the icon `name` into `rect` (logical pixels) in `colour`."""
     device = painter.device()
     ratio = device.devicePixelRatio() if device is not None else 1.0
-    painter.drawPixmap(rect.topLeft(), pixmap(name, round(rect.width()), colour, ratio))
+    picture = pixmap(name, round(rect.width()), colour, ratio)
+    if name in _DIRECTED and painter.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+        picture = picture.transformed(QTransform.fromScale(-1, 1))
+    painter.drawPixmap(rect.topLeft(), picture)
 
 
 def pixmap(name: str, size: int, colour: QColor, ratio: float = 1.0) -> QPixmap:
@@ -81,6 +87,7 @@ class IconView(QWidget):
         if not self._name:
             return
         painter = QPainter(self)
+        painter.setLayoutDirection(self.layoutDirection())
         side = self._theme.px(self._size)
         rect = QRectF((self.width() - side) / 2, (self.height() - side) / 2, side, side)
         token = self._token if self.isEnabled() else "text3"

@@ -4,6 +4,7 @@ import math
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.icons import paint_icon
@@ -11,8 +12,26 @@ from vbdesk.desk.ui.theme import Theme, mixed
 
 
 def antialiased(painter: QPainter) -> QPainter:
-    """Return `painter` with antialiasing on."""
+    """Return `painter` with antialiasing on, and with the direction of its widget."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    device = painter.device()
+    if isinstance(device, QWidget):
+        painter.setLayoutDirection(device.layoutDirection())
+    return painter
+
+
+def mirrored(painter: QPainter, part: QRectF, area: QRectF) -> QRectF:
+    """`part` of `area` where lines run from left to right; at the other side where they run from right to left."""
+    if painter.layoutDirection() is not Qt.LayoutDirection.RightToLeft:
+        return part
+    return QRectF(area.left() + area.right() - part.right(), part.top(), part.width(), part.height())
+
+
+def flipped(painter: QPainter, width: float) -> QPainter:
+    """Return `painter`, mirrored where lines run from right to left: for scales without text."""
+    if painter.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+        painter.translate(width, 0)
+        painter.scale(-1, 1)
     return painter
 
 

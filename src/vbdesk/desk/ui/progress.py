@@ -4,7 +4,7 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.theme import Theme, app_theme
 
 _HEIGHT = 6
@@ -41,4 +41,5 @@ def paint_progress(theme: Theme, painter: QPainter, rect: QRectF, share: float) 
     rounded(painter, rect, radius, theme.colour("sunken"))
     if share > 0.0:
         filled = QRectF(rect.left(), rect.top(), max(rect.height(), rect.width() * share), rect.height())
+        filled = mirrored(painter, filled, rect)
         rounded(painter, filled, radius, theme.colour("accentfill"))

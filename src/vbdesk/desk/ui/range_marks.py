@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, flipped, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import _
@@ -30,7 +30,7 @@ class OwnRangeStrip(QWidget):
         return QSize(self._theme.px(116), self._theme.px(20))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         middle = self.height() / 2
         beyond = abs(self._z) > _OWN_RANGE_Z
         ink = self._theme.colour("accent" if beyond else "text2")
@@ -69,7 +69,7 @@ class BandBar(QWidget):
         return QSize(120, self._theme.px(14))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         _paint_bands(self._theme, painter, self.width(), self.height())
         _paint_diamond(self._theme, painter, _middle_of(self._band, self.width()), self.height() / 2, filled=True)
         painter.end()
@@ -89,7 +89,7 @@ class PairBandBar(QWidget):
         return QSize(120, self._theme.px(14))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         _paint_bands(self._theme, painter, self.width(), self.height())
         apart = 9 * self._theme.scale if self._left == self._right else 0.0
         for band, shift, filled in ((self._left, -apart, False), (self._right, apart, True)):
@@ -160,7 +160,7 @@ class _Swatch(QWidget):
         self.setFixedSize(self._theme.px(20), self._theme.px(12))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         middle, scale = self.height() / 2, self._theme.scale
         rounded(painter, QRectF(0, middle - 4 * scale, self.width(), 8 * scale), 3, self._theme.colour("band"))
         if self._dot:
@@ -184,7 +184,7 @@ class AnchorBar(QWidget):
         return QSize(120, self._theme.px(14))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        painter = antialiased(QPainter(self))
+        painter = flipped(antialiased(QPainter(self)), self.width())
         scale = self._theme.scale
         margin, thickness = 6 * scale, 6 * scale
         top, width = (self.height() - thickness) / 2, self.width() - 2 * margin

@@ -5,7 +5,7 @@ from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.desk.ui.icons import paint_icon
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
@@ -38,11 +38,13 @@ class _Option(QAbstractButton):
         x = px(12)
         if self._icon:
             side = px(14)
-            paint_icon(painter, self._icon, QRectF(x, round((self.height() - side) / 2), side, side), ink)
+            icon = QRectF(x, round((self.height() - side) / 2), side, side)
+            paint_icon(painter, self._icon, mirrored(painter, icon, QRectF(self.rect())), ink)
             x += px(22)
         painter.setFont(self._theme.font(Role.LABEL_MEDIUM))
         painter.setPen(ink)
-        painter.drawText(QRectF(x, 0, self.width(), self.height()), Qt.AlignmentFlag.AlignVCenter, self.text())
+        words = mirrored(painter, QRectF(x, 0, self.width() - x, self.height()), QRectF(self.rect()))
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

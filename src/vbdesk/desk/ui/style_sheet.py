@@ -10,7 +10,7 @@ _SHEET = Template("""
 QWidget { color: $text; }
 QMainWindow, QDialog, QWidget#page, QWidget#firstStart { background: $bg; }
 QWidget#sidebar, QWidget#statusBar { background: $sidebar; }
-QWidget#sidebar { border-right: 1px solid $border; }
+QWidget#sidebar { border-$end: 1px solid $border; }
 QWidget#statusBar { border-top: 1px solid $border; }
 
 QLabel[ink="text"] { color: $text; }
@@ -35,9 +35,9 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
 }
 QLineEdit[fault="true"] { border-color: $fail; }
 QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
-QComboBox { padding-right: ${trail_pad}px; combobox-popup: 0; }
-QComboBox[leading="true"], QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
-QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
+QComboBox { padding-$end: ${trail_pad}px; combobox-popup: 0; }
+QComboBox[leading="true"], QLineEdit[leading="true"] { padding-$start: ${lead_pad}px; }
+QLineEdit[trailing="true"] { padding-$end: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }
 QComboBox QAbstractItemView, QListView#completions {
     background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
@@ -52,7 +52,10 @@ QComboBox QAbstractItemView::item:selected, QListView#completions::item:selected
 }
 
 QMenu { background: $surface; border: 1px solid $control; border-radius: ${radius_large}px; padding: 6px; }
-QMenu::item { padding: 8px 20px 8px 12px; border-radius: ${radius_row}px; color: $text; }
+QMenu::item {
+    padding-top: 8px; padding-bottom: 8px; padding-$start: 12px; padding-$end: 20px;
+    border-radius: ${radius_row}px; color: $text;
+}
 QMenu::item:selected { background: $accenttint; }
 QMenu::item:disabled { color: $text3; }
 QMenu::separator { height: 1px; background: $border; margin: 6px 4px; }
@@ -81,8 +84,11 @@ QTableCornerButton::section { background: $surface; border: none; }
 """)
 
 
-def style_sheet(colours: Palette, px: Callable[[float], int]) -> str:
-    """The style sheet for these colours; `px` scales a measure of the design to the text size."""
+def style_sheet(colours: Palette, px: Callable[[float], int], *, right_to_left: bool = False) -> str:
+    """The style sheet for these colours; `px` scales a measure of the design to the text size.
+
+    Qt mirrors layouts but not style sheets: `right_to_left` swaps the sides.
+    """
     values: dict[str, str] = asdict(colours)
     caption = px(TYPE_SCALE[Role.CAPTION].size)
     measures = {
@@ -93,4 +99,5 @@ def style_sheet(colours: Palette, px: Callable[[float], int]) -> str:
         "caption": caption,
     }
     measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}
-    return _SHEET.substitute(values, **{name: str(value) for name, value in measures.items()})
+    sides = {"start": "right", "end": "left"} if right_to_left else {"start": "left", "end": "right"}
+    return _SHEET.substitute(values | sides, **{name: str(value) for name, value in measures.items()})

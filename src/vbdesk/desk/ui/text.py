@@ -11,6 +11,7 @@ from vbdesk.desk.ui.tokens import ARABIC_FAMILY, TYPE_SCALE
 
 _LEAST_PX = 48
 _ARABIC_LINE = 1.2  # Arabic letters go higher and lower
+_AT_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
 
 
 class Text(QLabel):
@@ -36,6 +37,10 @@ class Text(QLabel):
         self.setWordWrap(wrap)
         if wrap:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        if (
+            self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        ):  # also an id from left to right begins at the right
+            self.setAlignment(_AT_RIGHT)
         self._fit()
 
     def set_ink(self, token: str) -> None:
@@ -83,6 +88,7 @@ class ElidedText(Text):
         shown = self.fontMetrics().elidedText(self.text(), self._cut, self.width())
         self.setToolTip("" if shown == self.text() else self.text())
         painter = QPainter(self)
+        painter.setLayoutDirection(self.layoutDirection())
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, shown)
         painter.end()

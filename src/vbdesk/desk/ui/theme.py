@@ -124,6 +124,10 @@ class Theme(QObject):
         """Apply the system's current scheme and text size, unless others were chosen."""
         self._refresh()
 
+    def follow_direction(self) -> None:
+        """Apply the application's direction of lines."""
+        self._apply()
+
     def install(self) -> None:
         """Become the theme of the application: set its font, palette and style sheet."""
         application = QApplication.instance()
@@ -159,7 +163,9 @@ class Theme(QObject):
         self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            _set(application, self.font(Role.BODY), _qt_palette(self.colours), style_sheet(self.colours, self.px))
+            right = application.layoutDirection() is Qt.LayoutDirection.RightToLeft
+            sheet = style_sheet(self.colours, self.px, right_to_left=right)
+            _set(application, self.font(Role.BODY), _qt_palette(self.colours), sheet)
         self.changed.emit()
 
 

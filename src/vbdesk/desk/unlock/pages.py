@@ -299,6 +299,7 @@ class _GroupsView(QWidget):
 
     def __init__(self, groups: list[str]) -> None:
         super().__init__()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # the order of the groups is the key
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(28)
