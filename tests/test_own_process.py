@@ -37,6 +37,7 @@ def test_an_installed_application_runs_only_the_listed_modules(monkeypatch, modu
     monkeypatch.setattr(sys, "argv", ["vbdesk", "--run-module", module, "x"])
     monkeypatch.setattr("runpy.run_module", lambda name, run_name: seen.append(name))
     monkeypatch.setattr("vbdesk.cli.main.run", lambda: None)
+    monkeypatch.setattr("vbdesk.privacy.protect_process", lambda: None)  # the test process keeps its umask
     run()
     assert seen == ran
 

@@ -186,12 +186,12 @@ def subjects(desk: Desktop) -> None:
 def cohort(desk: Desktop) -> None:
     """View all subjects, read the rest, choose a tag, read one group, open the first subject to review."""
     desk.go("Cohort")
-    desk.wait("label", f"{READ_BEFORE} subjects, ")
+    desk.wait("label", f"{READ_BEFORE} subjects and ")
     desk.look("cohort")
     desk.press("push button", "Read them")
-    desk.wait("label", f"{SUBJECTS} subjects, ")
+    desk.wait("label", f"{SUBJECTS} subjects and ")
     desk.write("combo box", "Any tag", "ENT")
-    desk.wait("label", f"{HERE // 3} subjects, ")
+    desk.wait("label", f"{HERE // 3} subjects and ")
     desk.look("cohort-tag")
     desk.press("check box", "One group")
     desk.write("text", "Group to read as a cohort", "study-1")

@@ -185,7 +185,7 @@ def cohort(visit: Visit) -> None:
     visit.enter("cohort")
     desk.go("Cohort")
     desk.press("push button", "Read them")
-    desk.wait("table cell", "Review. Mood Disruption moderate")
+    desk.wait("table cell", "Review. Mood Disruption: Moderate")
     visit.look("cohort")
     visit.enter("subject from cohort")
     desk.keys("table", "To look at first", "Home", "Return")
