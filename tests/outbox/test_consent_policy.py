@@ -38,7 +38,7 @@ def take_ids_to_send(library):
 
 
 def test_the_rules_survive_and_old_settings_mean_reminded():
-    rules = ConsentRules(ConsentPolicy.OFF, ConsentKind.BOTH, 365, "de", "N. N.")
+    rules = ConsentRules(ConsentPolicy.OFF, ConsentKind.BOTH, 365, "N. N.")
     assert read_settings(write_settings(LibrarySettings(consent=rules))).consent == rules
     old = b'{"send_rule": "at_once", "retention": {"rule": "for_ever", "days": 0}, "paused": false}'
     assert read_settings(old).consent.policy is ConsentPolicy.REMINDED

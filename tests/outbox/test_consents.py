@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from vbdesk.data_files import DataFileError
 from vbdesk.outbox.library.consent import (
     ConsentChange,
     ConsentEvent,
@@ -14,6 +15,8 @@ from vbdesk.outbox.library.consent import (
     event_of_tick,
     status_of,
 )
+from vbdesk.outbox.library.consent_wordings import consent_wordings
+from vbdesk.resource_files import resource
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -83,6 +86,20 @@ def test_a_tick_of_an_earlier_release_is_the_same_event_on_any_computer():
     one, other = event_of_tick("p-1", EIGHT), event_of_tick("p-1", EIGHT.astimezone())
     assert one == other
     assert one.event_id != event_of_tick("p-2", EIGHT).event_id
+
+
+def test_wordings_are_found_by_language_and_a_file_may_be_named_for_a_region(tmp_path):
+    english = (resource("consent") / "en.toml").read_text(encoding="utf-8")
+    for name, tag in (("en", "en"), ("pt_BR", "pt-BR")):
+        (tmp_path / f"{name}.toml").write_text(english.replace('language = "en"', f'language = "{tag}"'), "utf-8")
+    found = consent_wordings(tmp_path)
+    assert list(found) == ["en", "pt-BR"]
+    assert [found["pt-BR"].is_for(tag) for tag in ("pt", "pt_PT", "en", "p")] == [True, True, False, False]
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    (wrong / "de.toml").write_text(english, "utf-8")
+    with pytest.raises(DataFileError, match="named for another language"):
+        consent_wordings(wrong)
 
 
 # In the library

@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from vbdesk.capture.speech_meter import SpeechProgress
-from vbdesk.contract.language import look_up_language
+from vbdesk.contract.language import match_language
 from vbdesk.contract.limits import MAX_DURATION_S
-from vbdesk.contract.spoken_language import primary_language
 from vbdesk.data_files import read_toml
 from vbdesk.language import current
 from vbdesk.resource_files import resource
@@ -181,18 +180,12 @@ def protocol_languages(folder: Path | None = None) -> tuple[str, ...]:
 
 def nearest_language(wanted: str, there_are: tuple[str, ...]) -> str:
     """The tag of `there_are` that matches `wanted` by RFC 4647 lookup or by its language; English if none."""
-    return _found(wanted, there_are) or FALLBACK_LANGUAGE
+    return match_language(wanted, there_are) or FALLBACK_LANGUAGE
 
 
 def is_available(wanted: str, there_are: tuple[str, ...]) -> bool:
     """Whether `nearest_language` is no fallback."""
-    return _found(wanted, there_are) is not None
-
-
-def _found(wanted: str, there_are: tuple[str, ...]) -> str | None:
-    own = primary_language(wanted)
-    same = (tag for tag in there_are if primary_language(tag) == own)
-    return look_up_language(wanted, there_are) or next(same, None)
+    return match_language(wanted, there_are) is not None
 
 
 def _order(file: _File) -> int:

@@ -13,6 +13,17 @@ def look_up_language(wanted: str, available: Iterable[str]) -> str | None:
     return next(found, None)
 
 
+def match_language(wanted: str, available: Iterable[str]) -> str | None:
+    """The tag of `available` that `look_up_language` finds, else the first one of the same language; None if none."""
+    known = tuple(available)
+    own = _primary(wanted)
+    return look_up_language(wanted, known) or next((tag for tag in known if _primary(tag) == own), None)
+
+
+def _primary(tag: str) -> str:
+    return tag.strip().replace("_", "-").partition("-")[0].lower()
+
+
 def _shortened(tag: str) -> Iterator[str]:
     parts = tag.split("-")
     while parts:

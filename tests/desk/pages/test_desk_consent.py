@@ -8,8 +8,10 @@ from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
 from vbdesk.desk.ui.cells import LabelCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
+from vbdesk.outbox.library.consent_wordings import consent_wording
 from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 SUBJECT = "reader-01"
 
@@ -83,12 +85,13 @@ def test_the_subject_table_says_which_recordings_have_none(subject_page, workspa
     page = subject_page
     assert page.consent_line.words.text() == "No consent noted."
     assert all("No consent noted." in notes(row) for row in page.view_model.reading.rows)
+    workspace.library.subject_notes.keep(SUBJECT, SubjectNote(prompts="de"))
     page.consent_line.button.click()
     page.consent_card.kind.option(ConsentKind.RESEARCH.value).click()
     page.consent_card.give_button.click()
     qtbot.waitUntil(lambda: "Research, noted" in page.consent_line.words.text())
     (event,) = workspace.library.consents.of(SUBJECT).events
-    assert (event.kind, event.language) == (ConsentKind.RESEARCH, "en")
+    assert (event.kind, event.language) == (ConsentKind.RESEARCH, consent_wording("de").language)
     qtbot.waitUntil(lambda: not any("No consent" in notes(row) for row in page.view_model.reading.rows))
 
 

@@ -7,10 +7,13 @@ import pytest
 import soundfile as sf
 from PySide6.QtCore import Qt
 
+from vbdesk.desk.record.consent_box import WordingDialog
 from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.outbox.library import consent_wordings as wordings
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
 @pytest.fixture
@@ -23,6 +26,15 @@ def rules(user):
         user.workspace.sync.set_counts(user.workspace.sync.counts, LibrarySettings(consent=rules))
 
     return use
+
+
+@pytest.fixture
+def german(monkeypatch):
+    """Wordings in English and German only."""
+    english = wordings.consent_wordings()["en"]
+    told = {"language": "de", "version": "7", "title": "Einwilligung"}
+    both = {"en": english, "de": english.model_copy(update=told)}
+    monkeypatch.setattr(wordings, "consent_wordings", lambda: both)
 
 
 def consent(user):
@@ -89,6 +101,32 @@ def test_a_tick_is_stored_with_kind_wording_and_end_before_the_first_sample(user
     assert event.expires == event.at + timedelta(days=10)
     user.stops()
     assert not user.page.review.review.lacks_consent
+
+
+def test_the_wording_that_was_shown_is_noted_though_the_language_changes_afterwards(user, german):
+    enters(user)
+    setup = user.page.model.setup
+    setup.choose_language(setup.languages.index("de"))
+    assert consent(user).wording.title == "Einwilligung"
+    consent(user).tick(True)
+    setup.choose_language(setup.languages.index("en"))
+    user.records(16)
+    (event,) = user.workspace.library.consents.of("ward4-0172").events
+    assert (event.language, event.wording) == ("de", "7")
+
+
+def test_a_wording_that_is_missing_is_shown_in_english_and_says_so(user, german, qtbot):
+    enters(user)
+    setup, box = user.page.model.setup, user.page.ready.setup.consent
+    setup.choose_language(setup.languages.index("fr"))
+    box.read_button.click()
+    dialog = box.findChild(WordingDialog)
+    assert dialog.notice.text() == "There is no consent wording in French. It is shown in English."
+    assert dialog.words.text().startswith("I agree that my voice is recorded")
+    dialog.accept()
+    consent(user).tick(True)
+    user.records(16)
+    assert user.workspace.library.consents.of("ward4-0172").events[0].language == "en"
 
 
 def test_a_known_consent_is_shown_and_not_asked_again(user):
@@ -202,11 +240,12 @@ def listed(user, speech_file, tmp_path, *subjects):
 
 
 def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one_step(
-    user, rules, speech_file, tmp_path
+    user, rules, speech_file, tmp_path, german
 ):
     rules(ConsentPolicy.REQUIRED, asked_by="Nurse Adler", valid_days=365)
     view = listed(user, speech_file, tmp_path, "a-1", "a-1", "b-2", "Übung 7", "--")
     card, notes = view.consent, user.workspace.library.subject_notes
+    notes.keep("a-1", SubjectNote(prompts="de"))
     words = "3 subjects have no consent noted, and this profile requires one. Check the rows of those who agreed."
     assert card.words.text() == words
     assert not card.note.isEnabled()
@@ -222,7 +261,8 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
     assert card.words.text().startswith("1 subject has no consent noted")
     consents, alias_id = user.workspace.library.consents, notes.group_id_of("Übung 7")
     (event,) = consents.of(alias_id).events
-    assert (event.kind, event.asked_by, event.wording != "") == (ConsentKind.RESEARCH, "Dr Berg", True)
+    assert (event.kind, event.asked_by) == (ConsentKind.RESEARCH, "Dr Berg")
+    assert (event.language, event.wording) == ("en", wordings.consent_wording("en").version)  # theirs differ
     assert event.expires - event.at == timedelta(days=365)
     assert (len(consents.of("a-1").events), consents.of("b-2").events) == (1, ())
     card.check.click()

@@ -3,8 +3,11 @@
 from datetime import datetime
 
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.language import _, formats, pgettext
+from vbdesk.desk.models.language_choice import language_name
+from vbdesk.language import _, current, formats, pgettext
 from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentState, ConsentStatus
+from vbdesk.outbox.library.consent_wordings import ConsentWording
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
 def no_consent_words() -> str:
@@ -88,6 +91,22 @@ def wording_words(event: ConsentEvent) -> str:
     if not event.wording:
         return ""
     return _("Wording {version}, language {language}.", version=event.wording, language=event.language or "–")
+
+
+def subject_language(note: SubjectNote) -> str:
+    """Tag of the language that a subject reads: that of the prompts, as noted for the subject, else the reader's."""
+    return note.prompts or current().tag
+
+
+def other_language_words(wording: ConsentWording, wanted: str) -> str:
+    """That a wording is not in the language that was wanted; empty if it is."""
+    if wording.is_for(wanted):
+        return ""
+    return _(
+        "There is no consent wording in {wanted}. It is shown in {shown}.",
+        wanted=language_name(wanted),
+        shown=language_name(wording.language),
+    )
 
 
 def day_words(moment: datetime) -> str:

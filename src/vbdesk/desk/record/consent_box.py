@@ -4,7 +4,7 @@ from PySide6.QtCore import QLocale, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.consent_text import kind_words
+from vbdesk.desk.models.consent_text import kind_words, other_language_words
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
 from vbdesk.desk.ui.card import scroll_area
@@ -87,21 +87,21 @@ class ConsentBox(QWidget):
 
     @Slot()
     def _show_wording(self) -> None:
-        show_wording(self, self._model.wording, self._model.kind)
+        show_wording(self, self._model.wording, self._model.kind, self._model.language)
 
 
-def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind) -> None:
-    """Open the wording of a consent of this kind."""
+def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind, wanted: str) -> None:
+    """Open the wording of a consent of this kind; `wanted` is the tag of the language that it should be in."""
     version = _("Version {version}, language {language}", version=wording.version, language=wording.language)
-    dialog = WordingDialog(parent, wording.title, wording.text(kind), version)
+    dialog = WordingDialog(parent, wording.title, wording.text(kind), version, other_language_words(wording, wanted))
     dialog.setLayoutDirection(QLocale(wording.language).textDirection())
     dialog.open()
 
 
 class WordingDialog(QDialog):
-    """The wording, to read aloud or to show."""
+    """The wording, to read aloud or to show; above it a notice to the reader, if there is one."""
 
-    def __init__(self, parent: QWidget, title: str, text: str, version: str) -> None:
+    def __init__(self, parent: QWidget, title: str, text: str, version: str, notice: str) -> None:
         super().__init__(parent)
         theme = app_theme()
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -109,6 +109,8 @@ class WordingDialog(QDialog):
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.words = Text(text, Role.BODY, wrap=True)
+        self.notice = Text(notice, Role.BODY, "warn", wrap=True)
+        self.notice.setVisible(bool(notice))
         content = QWidget()
         inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
@@ -122,7 +124,8 @@ class WordingDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 20, 24, 20)
         column.setSpacing(12)
-        column.addWidget(Text(title, Role.CARD_TITLE))
+        column.addWidget(Text(title, Role.CARD_TITLE, wrap=True))
+        column.addWidget(self.notice)
         column.addWidget(scroll_area(content), 1)
         column.addLayout(foot)
         self.resize(theme.px(_WORDING_WIDTH), theme.px(_WORDING_HEIGHT))

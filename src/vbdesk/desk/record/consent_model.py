@@ -11,7 +11,7 @@ from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_wor
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import local_time_of_day
-from vbdesk.language import _, translated
+from vbdesk.language import _, current, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_wordings import ConsentWording, consent_wording
 from vbdesk.outbox.library.library import Library
@@ -32,6 +32,7 @@ class ConsentViewModel(QObject):
         status: what is in force; None while it is being read.
         ticked_at: when the tick was set; None if it is not.
         kind: what the new consent covers.
+        language: BCP-47 tag of the language that the wording is wanted in.
 
     Signals:
         changed: any of them changed.
@@ -50,6 +51,8 @@ class ConsentViewModel(QObject):
         self.status: ConsentStatus | None = None
         self.ticked_at: datetime | None = None
         self.kind = self.rules.kind
+        self.language = current().tag
+        self._agreed: ConsentWording | None = None  # what was on offer when the tick was set
         self._kind_was_chosen = False
         self._shown_rules = self.rules
         sync.library_changed.connect(self.read)
@@ -62,8 +65,8 @@ class ConsentViewModel(QObject):
 
     @property
     def wording(self) -> ConsentWording:
-        """What is read to the person."""
-        return consent_wording(self.rules.language)
+        """What is read to the person; what was read, once the tick is set."""
+        return self._agreed or consent_wording(self.language)
 
     @property
     def in_force(self) -> bool:
@@ -111,8 +114,13 @@ class ConsentViewModel(QObject):
         """Set the subject; another one clears the tick. Empty for none."""
         if group_id == self.group_id:
             return
-        self.group_id, self.status, self.ticked_at = group_id, None, None
+        self.group_id, self.status = group_id, None
+        self._set_tick(None)
         self.changed.emit()
+
+    def set_language(self, tag: str) -> None:
+        """Set the language of the wording; a tick keeps the wording that it was set for."""
+        self.language = tag
 
     @Slot()
     def read(self) -> None:
@@ -129,7 +137,7 @@ class ConsentViewModel(QObject):
             return
         if given == (self.ticked_at is not None):
             return
-        self.ticked_at = self._clock.now() if given else None
+        self._set_tick(self._clock.now() if given else None)
         self.changed.emit()
         if given:
             self.ticked.emit()
@@ -143,8 +151,9 @@ class ConsentViewModel(QObject):
         """A function that stores the tick, for a worker; None if there is nothing to store."""
         if self.ticked_at is None or not self.group_id or self.in_force:
             return None
-        group_id, kind, at, rules = self.group_id, self.kind, self.ticked_at, self.rules
-        return lambda: self._library.consents.give_by(rules, [group_id], kind, at)
+        group_id, kind, at = self.group_id, self.kind, self.ticked_at
+        rules, wording = self.rules, self.wording
+        return lambda: self._library.consents.give_by(rules, [group_id], kind, at, wording)
 
     def store(self, first: Callable[[], None] | None, then: Callable[[], None]) -> None:
         """Store the tick, if there is one, after `first` on the same worker, and call `then`."""
@@ -160,6 +169,10 @@ class ConsentViewModel(QObject):
 
         self._tasks.start(work, self._on_stored, self._on_failed, name="store-consent")
 
+    def _set_tick(self, at: datetime | None) -> None:
+        self._agreed = None if at is None else self.wording
+        self.ticked_at = at
+
     def _read(self, group_id: str) -> _ReadConsent:
         return _ReadConsent(group_id, self._library.consents.status(group_id))
 
@@ -169,7 +182,7 @@ class ConsentViewModel(QObject):
             return
         self.status = found.status
         if self.in_force:
-            self.ticked_at = None
+            self._set_tick(None)
         self.changed.emit()
 
     @Slot(object)

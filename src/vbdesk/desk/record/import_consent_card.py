@@ -107,7 +107,8 @@ class ImportConsentCard(QWidget):
 
     @Slot()
     def _show_wording(self) -> None:
-        show_wording(self, consent_wording(self._model.rules.language), ConsentKind(self.kind.currentData()))
+        wanted = self._model.consent_language()
+        show_wording(self, consent_wording(wanted), ConsentKind(self.kind.currentData()), wanted)
 
     @Slot()
     def _note(self) -> None:

@@ -12,12 +12,13 @@ from PySide6.QtCore import QObject, QTimeZone, Signal, Slot
 from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.editable_table import EditableCellTable
-from vbdesk.language import Message, _, message_of, translated
+from vbdesk.language import Message, _, current, message_of, translated
 from vbdesk.outbox.imports.file_import import (
     ImportOutcome,
     ImportPreview,
@@ -31,6 +32,7 @@ from vbdesk.outbox.imports.import_list import read_list
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, known_recordings
 from vbdesk.outbox.imports.name_pattern import NamePattern
 from vbdesk.outbox.library.consent import ConsentKind
+from vbdesk.outbox.library.consent_wordings import consent_wording
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import ConsentRules
@@ -244,19 +246,26 @@ class IntakeViewModel(QObject):
         library = self._library
         self._change(lambda draft: draft.know(known_recordings(library)))
 
+    def consent_language(self) -> str:
+        """Tag of the wording for the subjects of the checked rows: theirs if they share one, else the reader's."""
+        chosen = {int(key) for key in self.chosen()}
+        subjects = lacking_consent(row for row in self.rows if row.number in chosen)
+        wanted = {subject_language(self._library.subject_notes.note_of(group_id)) for group_id in subjects}
+        return wanted.pop() if len(wanted) == 1 else current().tag
+
     def note_consent(self, kind: ConsentKind, asked_by: str) -> None:
         """Note the consent of the subjects of the checked rows, of all of them or of none."""
         draft, chosen, rules = self._draft, {int(key) for key in self.chosen()}, self.rules
         subjects = lacking_consent(row for row in self.rows if row.number in chosen)
         if draft is None or self._importing or not subjects:
             return
-        now = self._clock.now()
+        now, wording = self._clock.now(), consent_wording(self.consent_language())
 
         def work(context: TaskContext) -> _ConsentNoted:
             for group_id, alias in subjects.items():
                 if alias:
                     self._library.subject_notes.keep_alias(group_id, alias)
-            self._library.consents.give_by(rules, subjects, kind, now, asked_by)
+            self._library.consents.give_by(rules, subjects, kind, now, wording, asked_by)
             draft.know(known_recordings(self._library))
             return _ConsentNoted(len(subjects), _Snapshot.of(draft))
 

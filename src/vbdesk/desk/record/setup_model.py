@@ -284,7 +284,8 @@ class RecordSetupViewModel(QObject):
         return noted or ("" if of else picked) or self._preferred or current().tag
 
     def _use_language(self) -> None:
-        """Show prompts in the wanted language, and titles in the reader's."""
+        """Show prompts and the consent in the wanted language, and titles in the reader's."""
+        self.consent.set_language(self._wanted_language())
         self.language = nearest_language(self._wanted_language(), self.languages)
         found = protocols(self.language, reader=current().tag)
         if found == self.protocols:

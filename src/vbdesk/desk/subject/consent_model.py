@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
+from vbdesk.outbox.library.consent_wordings import consent_wording
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.subject_erasure import SubjectErasure, erase_subject, recordings_to_erase
 from vbdesk.outbox.profiles.profiles import Profile
@@ -102,11 +104,12 @@ class SubjectConsentViewModel(QObject):
             self._tasks.start(lambda context: self._read(group_id), self._on_read, name="consent")
 
     def give(self, kind: ConsentKind) -> None:
-        """Note a new consent, with the wording and validity of the profile's rules."""
+        """Note a new consent, with the validity of the profile's rules and the wording in the subject's language."""
         group_id, rules, now = self._group_id, self._sync.settings.consent, self._clock.now()
+        wording = consent_wording(subject_language(self._library.subject_notes.note_of(group_id)))
 
         def work(context: TaskContext) -> None:
-            self._library.consents.give_by(rules, [group_id], kind, now)
+            self._library.consents.give_by(rules, [group_id], kind, now, wording)
 
         self._changes.run(work, self._on_given, self._on_failed, name="give-consent")
 

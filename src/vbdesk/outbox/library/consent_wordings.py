@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from vbdesk.contract.language import look_up_language
+from vbdesk.contract.language import match_language
 from vbdesk.data_files import DataFileError, StrictDataModel, read_data
 from vbdesk.language import message
 from vbdesk.outbox.library.consent import ConsentKind
@@ -34,6 +34,10 @@ class ConsentWording(StrictDataModel):
     research: _KindWording
     both: _KindWording
 
+    def is_for(self, language: str) -> bool:
+        """Whether it is in the language of a tag, in any region."""
+        return match_language(language, (self.language,)) is not None
+
     def text(self, kind: ConsentKind) -> str:
         """The wording for a kind; blank lines separate paragraphs."""
         parts = {ConsentKind.CLINICAL: self.clinical, ConsentKind.RESEARCH: self.research}
@@ -51,7 +55,7 @@ def consent_wordings(folder: Path | None = None) -> dict[str, ConsentWording]:
         DataFileError: a file is invalid, or there is no English.
     """
     place = resource("consent") if folder is None else folder
-    found = {path.stem: read_data(path, ConsentWording) for path in place.glob("*.toml")}
+    found = {path.stem.replace("_", "-"): read_data(path, ConsentWording) for path in place.glob("*.toml")}
     for name, wording in found.items():
         if wording.language != name:
             raise DataFileError(message("{name}.toml: language: the file is named for another language.", name=name))
@@ -63,4 +67,4 @@ def consent_wordings(folder: Path | None = None) -> dict[str, ConsentWording]:
 def consent_wording(language: str) -> ConsentWording:
     """The wording in the nearest language; English if there is none."""
     known = consent_wordings()
-    return known[look_up_language(language, tuple(known)) or FALLBACK]
+    return known[match_language(language, known) or FALLBACK]

@@ -16,7 +16,7 @@ from vbdesk.outbox.library.consent import (
     plain_name,
 )
 from vbdesk.outbox.library.consent_rows import SubjectConsent, read_consents, sealed_row
-from vbdesk.outbox.library.consent_wordings import consent_wording
+from vbdesk.outbox.library.consent_wordings import ConsentWording
 from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.store import Store
 
@@ -64,18 +64,19 @@ class Consents:
         group_ids: Iterable[str],
         kind: ConsentKind,
         at: datetime,
+        wording: ConsentWording,
         asked_by: str | None = None,
     ) -> None:
-        """Note that subjects have consented `at` a moment, with the wording and validity of `rules`; all or none.
+        """Note that subjects have consented `at` a moment, with the validity of `rules`; all or none.
 
         Args:
             rules: of the profile.
             group_ids: the subjects.
             kind: what the consent covers.
             at: when they consented.
+            wording: that they were shown.
             asked_by: who asked; as the rules say if None.
         """
-        wording = consent_wording(rules.language)
         expires = None if rules.valid_days is None else add_clamped(at, timedelta(days=rules.valid_days))
         with self._store.changing():
             for group_id in group_ids:

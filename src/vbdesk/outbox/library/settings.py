@@ -61,14 +61,12 @@ class ConsentRules:
         policy: whether recordings need a consent.
         kind: what is usually asked for.
         valid_days: how long a new consent is valid; None for no end.
-        language: of the wording, as in `en`.
         asked_by: who asks, as noted with each consent; may be empty.
     """
 
     policy: ConsentPolicy = ConsentPolicy.REMINDED
     kind: ConsentKind = ConsentKind.CLINICAL
     valid_days: int | None = None
-    language: str = "en"
     asked_by: str = ""
 
     def __post_init__(self) -> None:
@@ -151,6 +149,5 @@ def _consent_rules(document: dict[str, Any] | None) -> ConsentRules:
         policy=ConsentPolicy(document["policy"]),
         kind=ConsentKind(document["kind"]),
         valid_days=document["valid_days"],
-        language=document["language"],
         asked_by=document["asked_by"],
     )
