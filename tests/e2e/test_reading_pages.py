@@ -16,6 +16,6 @@ def test_a_change_its_reason_and_its_recording_are_found_by_their_words(watched_
     found = watched_session(session, HERE / "reading_on_rig.py", tmp_path, SPEECH, colours, percent)
     heard = (tmp_path / "heard.txt").read_text()
     assert "27 Jan 2026, 09:00. Mood Disruption: Moderate. Unusual for this person: above their own baseline" in heard
-    assert "23 Jan 2026, 09:00. Anxiety: moderate." in heard
-    assert "1 Sep 2025, 09:00. Anxiety: none. In line with this person's own recordings." in heard
+    assert "23 Jan 2026, 09:00. Anxiety: Moderate." in heard
+    assert "1 Sept 2025, 09:00. Anxiety: None. In line with this person's own recordings." in heard
     assert found["cut"] == []
