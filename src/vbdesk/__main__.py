@@ -1,4 +1,4 @@
-"""`vbdesk` and `python -m vbdesk`. Kept tiny: the service's children import this module again when they start."""
+"""`vbdesk`, `vbdesk-desk`, `python -m vbdesk`. Kept tiny: the service's children import it when they start."""
 
 
 def run() -> None:
@@ -23,6 +23,20 @@ def run() -> None:
     from vbdesk.cli.main import run as run_command
 
     run_command()
+
+
+def run_desk() -> None:
+    """Open the window; on Windows without a console, where an error is shown in a message box."""
+    import sys
+
+    sys.argv[1:1] = ["desk"]
+    if sys.stderr is not None:
+        run()
+        return
+    from vbdesk.cli.without_console import explaining_in_a_box
+
+    with explaining_in_a_box():
+        run()
 
 
 if __name__ == "__main__":

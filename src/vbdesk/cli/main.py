@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vbdesk import __version__
 from vbdesk.cli import admin, audit, fhir, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.bundle import bundle
@@ -40,8 +41,17 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        say(" ".join((__package__.partition(".")[0], __version__)))
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
     language: Annotated[
         str | None,
         typer.Option(OPTION, metavar="TAG", help="Language of the commands, such as de. Default: that of the system."),
