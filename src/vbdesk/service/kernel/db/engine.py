@@ -6,6 +6,8 @@ import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 
+import vbdesk.service.kernel.db.sqlite_functions  # noqa: F401 - for every connection of this process
+
 READ_ONLY = "vbdesk_read_only"
 """Execution option of a connection that only reads; its transaction takes no write lock on SQLite."""
 
