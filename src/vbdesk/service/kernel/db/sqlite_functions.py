@@ -6,11 +6,12 @@ every connection of the process, also on those that DBOS opens. Databases move b
 """
 
 import sqlite3
-import time
 from typing import Any
 
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
+
+from vbdesk.clock import SystemClock
 
 KNOWS_SUBSEC = (3, 42, 0)
 _SUBSECOND = {"subsec", "subsecond"}
@@ -30,7 +31,7 @@ def _unixepoch(modifier: object) -> float:
     """
     if modifier not in _SUBSECOND:
         raise ValueError(f"unixepoch({modifier!r}) is not supplied.")
-    return round(time.time(), 3)
+    return round(SystemClock().now().timestamp(), 3)
 
 
 event.listen(Pool, "connect", supply_functions)
