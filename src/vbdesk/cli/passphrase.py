@@ -5,7 +5,7 @@ import sys
 from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -26,25 +26,34 @@ def vault_of_passphrase(folder: Path) -> "EncryptedVault":
     from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
 
-    passphrase = _given(os.environ)
-    if passphrase is None:
-        if not sys.stdin.isatty():
-            fail(
-                _(
-                    "The library needs unlocking: its keys open with the passphrase of this computer. Give this"
-                    " command in a terminal. A script sets {passphrase}, or {passphrase_fd} to the number of an"
-                    " open file descriptor.",
-                    passphrase=PASSPHRASE,
-                    passphrase_fd=PASSPHRASE_FD,
-                ),
-                _ACT_FIRST,
-            )
-        passphrase = typer.prompt(_("Passphrase of this computer"), hide_input=True, err=True)
     try:
-        key = ServiceKeyStore(folder).unlock(passphrase).key
+        key = ServiceKeyStore(folder).unlock(_passphrase()).key
     except (PassphraseWrong, ServiceKeyMissing) as error:
-        fail(translated(error), _ACT_FIRST)
+        _end_with(error)
     return EncryptedVault(folder, key)
+
+
+def _passphrase() -> str:
+    """The passphrase of this computer: given, or asked for in the terminal."""
+    passphrase = _given(os.environ)
+    if passphrase is not None:
+        return passphrase
+    if not sys.stdin.isatty():
+        fail(
+            _(
+                "The library needs unlocking: its keys open with the passphrase of this computer. Give this"
+                " command in a terminal. A script sets {passphrase}, or {passphrase_fd} to the number of an"
+                " open file descriptor.",
+                passphrase=PASSPHRASE,
+                passphrase_fd=PASSPHRASE_FD,
+            ),
+            _ACT_FIRST,
+        )
+    return str(typer.prompt(_("Passphrase of this computer"), hide_input=True, err=True))
+
+
+def _end_with(error: Exception) -> NoReturn:
+    fail(translated(error), _ACT_FIRST)
 
 
 def _given(environ: MutableMapping[str, str]) -> str | None:
