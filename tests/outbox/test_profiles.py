@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from vbdesk.language.reader import Language, reading_in
 from vbdesk.outbox.profiles.profiles import (
     LibraryKeyMissing,
     Profile,
@@ -15,6 +16,14 @@ from vbdesk.outbox.profiles.profiles import (
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed
 
 PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
+
+
+def test_the_name_that_vbdesk_gave_is_in_the_readers_language_and_a_name_of_the_user_is_not():
+    local = Profile("p-0", "This computer", "local", None, "acc-0")
+    with reading_in(Language("en_XA", "en_GB")):
+        assert local.shown_name not in ("", local.name)
+        assert PROFILE.shown_name == "St. Anne clinic"
+    assert (local.name, local.shown_name) == ("This computer", "This computer")
 
 
 def test_profiles_survive_and_hold_no_secret(tmp_path):

@@ -255,7 +255,7 @@ class AccountPage(QWidget):
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button(_("Test connection"), icon="refresh")
         self.test_button.clicked.connect(self._test)
-        self.name = Text(profile.name, Role.CARD_TITLE)
+        self.name = Text(profile.shown_name, Role.CARD_TITLE)
         card = card_with_header(self.name, self.test_button)
         where = _("The service on this computer") if profile.kind == "local" else profile.base_url or ""
         account = _("{service} · account {account}", service=where, account=profile.account_id)

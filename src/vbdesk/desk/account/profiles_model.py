@@ -97,7 +97,7 @@ class ProfilesViewModel(QObject):
         return tuple(
             ProfileLine(
                 profile.profile_id,
-                profile.name,
+                profile.shown_name,
                 _("The service on this computer") if profile.kind == "local" else profile.base_url or "",
                 profile.account_id,
                 profile.profile_id == self._profile.profile_id,

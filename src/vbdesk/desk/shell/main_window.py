@@ -392,14 +392,14 @@ class MainWindow(QMainWindow):
         opened = self._workspace.profile
         profile = next((each for each in profiles if each.profile_id == opened.profile_id), opened)
         icon = window_status.profile_icon(profile)
-        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
-        self._status.show_profile(profile.name, icon)
+        self._sidebar.profile.show_profile(profile.shown_name, window_status.profile_below(profile), icon)
+        self._status.show_profile(profile.shown_name, icon)
         self._fill_menu(profiles, profile)
 
     def _fill_menu(self, profiles: list[Profile], current: Profile) -> None:
         self._menu.clear()
         for profile in profiles:
-            action = self._menu.addAction(profile.name)
+            action = self._menu.addAction(profile.shown_name)
             action.setData(profile.profile_id)
             action.setCheckable(True)
             action.setChecked(profile.profile_id == current.profile_id)

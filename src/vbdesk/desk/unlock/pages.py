@@ -114,7 +114,7 @@ class UnlockPage(_KeyPage):
         buttons.addWidget(self.go)
         self.card.body.addLayout(buttons)
         for profile in others:
-            button = quiet_button(_("Open {profile} instead", profile=profile.name))
+            button = quiet_button(_("Open {profile} instead", profile=profile.shown_name))
             button.clicked.connect(partial(self.profile_wanted.emit, profile.profile_id))
             self._others.append(button)
             self.foot.addWidget(button)

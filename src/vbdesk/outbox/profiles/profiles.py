@@ -16,7 +16,7 @@ from filelock import FileLock
 from vbdesk.client.loopback import is_loopback
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.language import N_, message
+from vbdesk.language import N_, _, message
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
@@ -44,6 +44,11 @@ class Profile:
     account_id: str
     secrets: Literal["keyring", "session", "passphrase"] = "keyring"
     plan: Plan = Plan.STANDARD
+
+    @property
+    def shown_name(self) -> str:
+        """The name as a person reads it: the one that vbdesk gave itself is in the reader's language."""
+        return _(self.name) if self.name == LOCAL_NAME else self.name
 
     @property
     def on_this_computer(self) -> bool:
