@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from vbdesk.language import message, plural_message
+from vbdesk.language import message, plural_message, system_reason
 
 
 class DataFileError(Exception):
@@ -38,7 +38,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataFileError(
-            message("{file} cannot be read: {cause}.", file=path.resolve().name, cause=error.strerror)
+            message("{file} cannot be read: {cause}.", file=path.resolve().name, cause=system_reason(error))
         ) from error
     except UnicodeDecodeError as error:
         raise DataFileError(message("{file} is not text in UTF-8.", file=path.name)) from error

@@ -1,5 +1,7 @@
 """Texts in the reader's language: messages, fields, plurals, formats, and catalogs."""
 
+import errno
+import os
 import pickle
 from datetime import datetime, timedelta
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbdesk.language import (
+    Language,
     _,
     catalogs,
     current,
@@ -23,6 +26,7 @@ from vbdesk.language import (
     plural_message,
     read_message,
     reading_in,
+    system_reason,
     translated,
     use_system_language,
     written_message,
@@ -202,3 +206,17 @@ def test_a_field_is_a_plain_name_with_the_format_of_a_number(region):
         assert len(_("{x:.999999999f}", x=1.5)) < 100
         assert "ward" in _("{x:.1f}", x="ward")
         assert "2.0" in _("{x:.1f} {n:d}", x=np.float32(2), n=np.int64(3))
+
+
+@pytest.mark.parametrize(
+    ("code", "english"), [(errno.ENOENT, "No such file or directory"), (errno.EACCES, "Permission denied")]
+)
+def test_the_reason_of_the_system_is_in_the_readers_language(code, english):
+    reason = system_reason(OSError(code, os.strerror(code)))
+    assert str(reason) == english
+    with reading_in(Language("en_XA", "en_GB")):
+        assert english not in _("{file} cannot be read: {reason}.", file="a", reason=reason)
+
+
+def test_a_rare_reason_stays_as_the_system_says_it():
+    assert str(system_reason(OSError(errno.EXDEV, "Cross-device link"))) == "Cross-device link"

@@ -11,7 +11,7 @@ import typer
 
 from vbdesk.cli.output import fail, print_json, say, table
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
@@ -83,7 +83,7 @@ def opened_database(
     ) as error:
         fail(translated(error))
     except OSError as error:
-        fail(_("The folder {data_dir} cannot be used: {reason}.", data_dir=data_dir, reason=error.strerror))
+        fail(_("The folder {data_dir} cannot be used: {reason}.", data_dir=data_dir, reason=system_reason(error)))
     except SQLAlchemyError as error:
         if is_disk_full(error):
             fail(

@@ -7,7 +7,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, opened_store, show
 from vbdesk.cli.output import fail
-from vbdesk.language import _
+from vbdesk.language import _, system_reason
 
 app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named, never shown.")
 
@@ -33,7 +33,7 @@ def create_key(
     except FileExistsError:
         fail(_("There is a file already: {file}. It is left as it is; choose another name.", file=file))
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=file, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=file, reason=system_reason(error)))
     show({"key": key.name, "file": str(file)}, as_json)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
-from vbdesk.language import _, ngettext, translated
+from vbdesk.language import _, ngettext, system_reason, translated
 from vbdesk.privacy import make_private
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def create(
         make_private(file.path.parent)
         file.create()
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=system_reason(error)))
     show({"key": _keys_in(file)[0].name, "file": str(file.path)}, as_json)
 
 
@@ -85,7 +85,7 @@ def rotate(
             _(
                 "{path} cannot be written: {reason}. Rotate where the file is kept, then copy it.",
                 path=file.path,
-                reason=error.strerror,
+                reason=system_reason(error),
             )
         )
     shown = {"key": added.name, "seals_from": added.seals_from, "file": str(file.path)}
@@ -140,7 +140,7 @@ def prune(
     try:
         file.replace(kept)
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=file.path, reason=system_reason(error)))
     shown = {"removed": [key.name for key in removed], "kept": [key.name for key in kept]}
     show({**shown, "encryption_keys_removed": pruned} if pruned else shown, as_json)
 

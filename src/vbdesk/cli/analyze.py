@@ -8,7 +8,7 @@ import typer
 from vbdesk.cli.output import columns, fail, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.contract.spoken_language import SpokenLanguage
-from vbdesk.language import N_, _, translated
+from vbdesk.language import N_, _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -113,7 +113,7 @@ def _analyze(
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(translated(error), FAILURE)
     except OSError as error:
-        fail(_("{file} cannot be read: {reason}.", file=file, reason=error.strerror), FAILURE)
+        fail(_("{file} cannot be read: {reason}.", file=file, reason=system_reason(error)), FAILURE)
 
 
 def result_lines(result: "ModelResult | SignResult") -> list[str]:

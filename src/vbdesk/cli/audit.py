@@ -9,7 +9,7 @@ import typer
 from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, report_errors, vault_of
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.paths import desk_paths
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
             _(
                 "The recordings in {folder} cannot be read: {reason}. Nothing was changed.",
                 folder=folder,
-                reason=error.strerror or error,
+                reason=system_reason(error),
             )
         )
 

@@ -21,7 +21,7 @@ from vbdesk.cli.connection import (
 )
 from vbdesk.cli.locked_library import locked_library
 from vbdesk.cli.output import fail, local_time, print_json, say
-from vbdesk.language import _, formats, ngettext, translated
+from vbdesk.language import _, formats, ngettext, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.bundles.bundle_export import Bundle
@@ -265,7 +265,7 @@ def _bundle_errors_reported() -> Iterator[None]:
             _(
                 "The file {file} cannot be used: {reason}. Nothing was changed.",
                 file=error.filename or "-",
-                reason=error.strerror or error,
+                reason=system_reason(error),
             )
         )
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, interval_words
-from vbdesk.language import N_, _, formats, message, translated
+from vbdesk.language import N_, _, formats, message, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
@@ -80,7 +80,7 @@ def demo(
     except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError, TimeoutError) as error:
         fail(translated(error), 1)
     except OSError as error:
-        fail(_("{reason}. Try again in a folder that can be written to.", reason=error.strerror or error), 1)
+        fail(_("{reason}. Try again in a folder that can be written to.", reason=system_reason(error)), 1)
 
 
 def _run(folder: Path, window: bool) -> None:

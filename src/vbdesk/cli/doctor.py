@@ -11,7 +11,7 @@ from vbdesk.cli.doctor_service import check_service
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
 from vbdesk.cli.paths import desk_paths
-from vbdesk.language import N_, _, translated
+from vbdesk.language import N_, _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
@@ -67,7 +67,7 @@ def doctor(
         try:
             write_bundle(diagnosis, bundle)
         except OSError as error:
-            fail(_("{file} cannot be written: {reason}.", file=bundle, reason=error.strerror))
+            fail(_("{file} cannot be written: {reason}.", file=bundle, reason=system_reason(error)))
         say(_("Written to {bundle}. You can read it before you send it; it names nobody.", bundle=bundle), err=True)
     if not diagnosis.ok:
         raise typer.Exit(NEEDS_MENDING)

@@ -13,7 +13,7 @@ from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_expo
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -156,7 +156,10 @@ def export(
                 ),
                 LATER,
             )
-        fail(_("The export could not be written to {folder}: {reason}.", folder=folder, reason=error.strerror), REFUSED)
+        fail(
+            _("The export could not be written to {folder}: {reason}.", folder=folder, reason=system_reason(error)),
+            REFUSED,
+        )
     if of_profile:
         note_export(profile, data_dir, f"{format}, subjects={len(records)}")
     for name in [folder] if kind.one_folder else [folder / name for name in files]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail, print_json, say, wrapped
-from vbdesk.language import _, formats, pgettext, translated
+from vbdesk.language import _, formats, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,7 @@ def _measure_one(file: Path, *, as_json: bool) -> None:
     except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
         fail(translated(error), FAILURE)
     except OSError as error:
-        fail(_("{file} cannot be read: {reason}.", file=file, reason=error.strerror), FAILURE)
+        fail(_("{file} cannot be read: {reason}.", file=file, reason=system_reason(error)), FAILURE)
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows], indent=2)
     else:
@@ -158,7 +158,7 @@ def _measure_many(
     except (ModelUnavailable, DataFileError) as error:
         fail(translated(error), FAILURE)
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror), FAILURE)
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=system_reason(error)), FAILURE)
     failed = sum(row["status"] == FAILED for row in rows)
     if failed:
         fail(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import ACT_FIRST, LATER, REFUSED, named_profile, report_disk_faults, report_errors, vault_of
 from vbdesk.cli.output import fail, say
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.outbox.library.opening import LockedLibrary
@@ -66,7 +66,7 @@ def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | No
             sentence = _(
                 "The recordings in {folder} cannot be opened: {reason}. Nothing was changed.",
                 folder=folder,
-                reason=error.strerror or error,
+                reason=system_reason(error),
             )
             fail(sentence, LATER if disk_fault(error) else REFUSED)
         try:

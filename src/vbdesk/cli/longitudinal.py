@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -54,7 +54,7 @@ def longitudinal(
     except UnicodeDecodeError:
         fail(_("{name} is not text in UTF-8.", name=name), UNUSABLE)
     except OSError as error:
-        fail(_("{name} cannot be read: {reason}.", name=name, reason=error.strerror), UNUSABLE)
+        fail(_("{name} cannot be read: {reason}.", name=name, reason=system_reason(error)), UNUSABLE)
     typer.echo(json.dumps(report, indent=1, allow_nan=False))
 
 

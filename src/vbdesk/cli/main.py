@@ -30,7 +30,7 @@ from vbdesk.cli.signs_fit import fit
 from vbdesk.cli.submit import submit
 from vbdesk.cli.sync import sync
 from vbdesk.cli.worker import worker
-from vbdesk.language import LanguageMissing, _, translated
+from vbdesk.language import LanguageMissing, _, system_reason, translated
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -102,12 +102,13 @@ def run() -> None:
             raise
         if fault in (DiskFault.FULL, DiskFault.QUOTA):
             say(
-                _("Nothing more can be written: {fault}. Free some space and try again.", fault=error.strerror),
+                _("Nothing more can be written: {fault}. Free some space and try again.", fault=system_reason(error)),
                 err=True,
             )
         else:
             say(
-                _("Nothing more can be written: {fault}. Check the disk and try again.", fault=error.strerror), err=True
+                _("Nothing more can be written: {fault}. Check the disk and try again.", fault=system_reason(error)),
+                err=True,
             )
         # the buffered standard output cannot be written either; a normal exit would try, and complain
         os._exit(1)

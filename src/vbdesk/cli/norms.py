@@ -9,7 +9,7 @@ import typer
 from vbdesk.cli.batch_measurement import list_failed, measure_with_bar, processes
 from vbdesk.cli.output import fail
 from vbdesk.cli.spoken_language import known_language
-from vbdesk.language import _, ngettext, translated
+from vbdesk.language import _, ngettext, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.signs.person_recordings import ScoredRecording
@@ -72,7 +72,7 @@ def measure(
     except (DataFileError, ModelUnavailable) as error:
         fail(translated(error))
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=system_reason(error)))
     typer.echo(
         _(
             "{file}: features {features}, speakers {speakers}, recordings {recordings}.",
@@ -169,7 +169,7 @@ def variability(
     except (DataFileError, ModelUnavailable) as error:
         fail(translated(error))
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=system_reason(error)))
     typer.echo(
         _(
             "{file}: {people} people with {recordings} recordings.",

@@ -8,7 +8,7 @@ import typer
 
 from vbdesk.cli.connection import REFUSED, USAGE
 from vbdesk.cli.output import fail, say
-from vbdesk.language import LanguageMissing, _, translated
+from vbdesk.language import LanguageMissing, _, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.language import Language
@@ -86,5 +86,5 @@ def report(
     except ValueError as error:
         fail(translated(error), REFUSED)
     except OSError as error:
-        fail(_("{file} cannot be used: {reason}.", file=error.filename or target, reason=error.strerror), REFUSED)
+        fail(_("{file} cannot be used: {reason}.", file=error.filename or target, reason=system_reason(error)), REFUSED)
     say(str(target))

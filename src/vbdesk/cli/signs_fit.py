@@ -7,7 +7,7 @@ import typer
 
 from vbdesk.cli.batch_measurement import list_failed, outcomes_with_bar, sources_with_bar, usable
 from vbdesk.cli.output import fail, say
-from vbdesk.language import _, formats, joined, message, translated
+from vbdesk.language import _, formats, joined, message, system_reason, translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ def fit(
     except (DataFileError, ModelUnavailable) as error:
         fail(translated(error))
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=error.strerror))
+        fail(_("{file} cannot be written: {reason}.", file=error.filename or out, reason=system_reason(error)))
     typer.echo("\n".join(_summary(fitted.card, written)))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vbdesk.cli.output import fail
-from vbdesk.language import _, translated
+from vbdesk.language import _, system_reason, translated
 
 BEGIN, END = "<!-- simulation: begin -->", "<!-- simulation: end -->"
 VARIANCES_BEGIN, VARIANCES_END = "<!-- variances: begin -->", "<!-- variances: end -->"
@@ -125,7 +125,7 @@ def _write_tables(
     try:
         write.write_text(f"{before}{marks[0]}\n{text}{marks[1]}{after}", encoding="utf-8")
     except OSError as error:
-        fail(_("{file} cannot be written: {reason}.", file=write.name, reason=error.strerror), 2)
+        fail(_("{file} cannot be written: {reason}.", file=write.name, reason=system_reason(error)), 2)
 
 
 def _text_around_marks(path: Path, marks: tuple[str, str] = (BEGIN, END)) -> tuple[str, str]:
@@ -133,7 +133,7 @@ def _text_around_marks(path: Path, marks: tuple[str, str] = (BEGIN, END)) -> tup
         with path.open("r+", encoding="utf-8") as file:  # fail before the simulation if it is not writable
             text = file.read()
     except OSError as error:
-        fail(_("{file} cannot be opened: {reason}.", file=path.name, reason=error.strerror), 2)
+        fail(_("{file} cannot be opened: {reason}.", file=path.name, reason=system_reason(error)), 2)
     before, begin, rest = text.partition(marks[0])
     _between, end, after = rest.partition(marks[1])
     if not (begin and end):

@@ -25,7 +25,7 @@ from vbdesk.cli.output import fail, local_time, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
 from vbdesk.contract.spoken_language import SpokenLanguage
-from vbdesk.language import N_, _, message, translated
+from vbdesk.language import N_, _, message, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, SubmissionOutcome
@@ -152,7 +152,7 @@ def submit(
                     ),
                     LATER,
                 )
-            fail(_("The journal cannot be written, so nothing more was sent: {reason}.", reason=error.strerror))
+            fail(_("The journal cannot be written, so nothing more was sent: {reason}.", reason=system_reason(error)))
         ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
     if as_json:
         print_json(

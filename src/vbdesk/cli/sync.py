@@ -31,7 +31,7 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
-from vbdesk.language import _, ngettext, translated
+from vbdesk.language import _, ngettext, system_reason, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -271,7 +271,7 @@ def _fetch(
             with report_disk_faults():
                 done = fetch(connection.client, folder, groups or None)
         except OSError as error:
-            fail(_("{folder} cannot be used: {reason}.", folder=folder, reason=error.strerror))
+            fail(_("{folder} cannot be used: {reason}.", folder=folder, reason=system_reason(error)))
     if not quiet:
         sentence = ngettext(
             "{count} new result, {kept} in {folder}.",

@@ -27,6 +27,7 @@ from vbdesk.language.reader import (
     use,
     use_system_language,
 )
+from vbdesk.language.system_reasons import system_reason
 from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "read_message",
     "reading_in",
     "system_language",
+    "system_reason",
     "translated",
     "use",
     "use_system_language",

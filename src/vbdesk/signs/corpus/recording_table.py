@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbdesk.language import message
+from vbdesk.language import message, system_reason
 
 
 class TableError(Exception):
@@ -48,7 +48,7 @@ def read_table(path: Path, folder: Path, required: Sequence[str], optional: Coll
             reader.fieldnames = names
             rows = [_row(path, reader.line_num, line, folder, columns) for line in reader]
     except OSError as error:
-        raise TableError(message("{path} cannot be read: {reason}.", path=path, reason=error.strerror)) from error
+        raise TableError(message("{path} cannot be read: {reason}.", path=path, reason=system_reason(error))) from error
     except UnicodeDecodeError as error:
         raise TableError(message("{file} is not text in UTF-8. Save it as CSV UTF-8.", file=path.name)) from error
     except csv.Error as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.language import message
+from vbdesk.language import message, system_reason
 from vbdesk.signs.plugins.sign_file import CallableModel, LinearModel, OnnxModel, PickledModel
 
 LARGEST_SHARE = 1 - 1e-6  # keeps the logit of a probability finite
@@ -141,7 +141,9 @@ def read_verified(path: Path, sha256: str) -> bytes:
             )
         content = path.read_bytes()
     except OSError as error:
-        raise PluginError(message("{file} cannot be read: {reason}.", file=path.name, reason=error.strerror)) from error
+        raise PluginError(
+            message("{file} cannot be read: {reason}.", file=path.name, reason=system_reason(error))
+        ) from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise PluginError(
