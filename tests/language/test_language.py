@@ -32,7 +32,6 @@ from vbdesk.language import (
     written_message,
 )
 from vbdesk.language.pseudo import pseudo
-from vbdesk.language.reader import Language
 
 TEXTS = {
     "The file {path} is missing.": "Die Datei {path} fehlt.",
