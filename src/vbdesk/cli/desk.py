@@ -13,10 +13,17 @@ from vbdesk.language import _
 
 
 def desk(
+    bundle: Annotated[
+        Path | None, typer.Argument(help="A transfer bundle to take in, such as one that was double-clicked.")
+    ] = None,
     profile: Annotated[str | None, typer.Option(help="Open this profile, by its name or id.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep recordings and profiles here.")] = None,
     light: Annotated[bool, typer.Option("--light", help="Light colours, regardless of the system.")] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Dark colours, regardless of the system.")] = False,
+    smoke: Annotated[
+        bool,
+        typer.Option("--smoke", help="Test this installation: open each page, record, analyse, close. Keeps nothing."),
+    ] = False,
 ) -> None:
     """Open the desk: record, send, and read results."""
     if light and dark:
@@ -25,10 +32,16 @@ def desk(
         fail(_("There is no display here. Start the desk in a graphical session."))
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.desk.shell.app import run
+    from vbdesk.desk.ui.routes import BundleRoute
     from vbdesk.desk.ui.tokens import Scheme
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
+    if smoke:
+        from vbdesk.cli.desk_smoke import run_smoke_test
+
+        raise typer.Exit(run_smoke_test(scheme))
+    first_page = None if bundle is None else ("outbox", BundleRoute(bundle.expanduser().absolute()))
     place = desk_paths(data_dir)
     keep_log(place.data)
-    raise typer.Exit(run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile))
+    raise typer.Exit(run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile, first_page))

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton
 
+from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.outbox.bundles.bundle_keys import public_key
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY, compare_with_keyring
 from vbdesk.outbox.library.items import metadata_of
@@ -347,6 +348,13 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     with qtbot.waitSignal(card._work.done):
         card.go.click()
     assert "2 recordings were here already" in card.banner.words()
+
+
+def test_a_double_clicked_bundle_is_filled_in(open_outbox, tmp_path):
+    page = open_outbox(0)
+    page.opened(BundleRoute(tmp_path / "stick" / "monday.vbundle"))
+    assert page.take_in.isVisible()
+    assert page.take_in.file.text() == str(tmp_path / "stick" / "monday.vbundle")
 
 
 def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_outbox, workspace, tmp_path, qtbot):

@@ -238,10 +238,12 @@ class TakeInCard(BundleCard):
         self.go.clicked.connect(self._go)
         work.key_read.connect(self.own_key.setText)
 
-    def begin(self) -> None:
-        """Show the card."""
+    def begin(self, file: Path | None = None) -> None:
+        """Show the card, optionally with a file filled in."""
         self.show_form()
         self.passphrase.clear()
+        if file is not None:
+            self.file.setText(str(file))
         self._work.read_key()
         self.file.setFocus()
 

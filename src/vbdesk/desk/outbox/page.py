@@ -24,6 +24,7 @@ from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_lin
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.state_chip import STATE_LOOKS
 from vbdesk.desk.ui.text import Text
@@ -158,10 +159,13 @@ class OutboxPage(QWidget):
         self._on_chosen()
 
     def opened(self, argument: object) -> None:
-        """Show the list; an argument chooses which recordings."""
+        """Show the list; an argument chooses which recordings, or a file to take in."""
         if isinstance(argument, Show):
             self.segment.choose(argument)
             self.view_model.choose(argument)
+        elif isinstance(argument, BundleRoute):
+            self._show_face(self.take_in)
+            self.take_in.begin(argument.path)
         self.view_model.set_shown(True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102

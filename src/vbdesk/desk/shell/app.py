@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -408,7 +408,11 @@ class Desk(QObject):
 
 
 def run(
-    ports: DeskPorts, scheme: Scheme, profile_name: str | None = None, first_page: tuple[str, object] | None = None
+    ports: DeskPorts,
+    scheme: Scheme,
+    profile_name: str | None = None,
+    first_page: tuple[str, object] | None = None,
+    begin: Callable[[Desk], None] | None = None,
 ) -> int:
     """Run the desk until its window is closed; returns the exit status.
 
@@ -417,6 +421,7 @@ def run(
         scheme: which colours.
         profile_name: name or id of the profile to open; the last one used if None.
         first_page: key and argument of the page to open on.
+        begin: called with the desk before its window shows.
     """
     application = QApplication.instance()
     if not isinstance(application, QApplication):
@@ -434,6 +439,8 @@ def run(
     collector = MainThreadCollector()
     desk = Desk(ports, profile_name, first_page, chosen)
     desk.ended.connect(application.quit)
+    if begin is not None:
+        begin(desk)
     desk.start()
     with collector, _closing_on_ctrl_c(desk):
         return application.exec()

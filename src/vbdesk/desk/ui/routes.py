@@ -39,3 +39,10 @@ class FilesRoute:
     """Files and folders to import."""
 
     paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRoute:
+    """A transfer bundle of another computer to take in."""
+
+    path: Path
