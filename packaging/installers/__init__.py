@@ -1,0 +1,1 @@
+"""Installers for Linux, Windows and macOS; `make.py` makes them."""

@@ -1,0 +1,1 @@
+"""The Debian package: a frozen program with its interpreter."""

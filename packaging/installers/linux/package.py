@@ -1,0 +1,125 @@
+"""The Debian package."""
+
+import gzip
+import os
+import platform
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from installers import artefacts, distributions, environment, icons, licences, sbom
+from installers.linux import elf, frozen, system_packages
+
+HERE = Path(__file__).parent
+MOST_PACKED, MOST_INSTALLED = 200_000_000, 480_000_000
+"""Bytes; a larger package fails."""
+
+
+class TooLarge(Exception):
+    """The package is over its bar."""
+
+
+def make(out: Path) -> None:
+    """Freeze the program and pack it; tells every figure."""
+    program = frozen.freeze(out / "linux")
+    target = artefacts.folder(out)
+    package = pack(program, out / "linux" / "tree", target)
+    installed, packed = artefacts.size(out / "linux" / "tree"), package.stat().st_size
+    print(f"{package.name}: {packed / 1e6:.1f} MB packed, {installed / 1e6:.1f} MB installed")
+    artefacts.write_sums(target)
+    if packed > MOST_PACKED or installed > MOST_INSTALLED:
+        raise TooLarge(f"At most {MOST_PACKED / 1e6:.0f} MB packed and {MOST_INSTALLED / 1e6:.0f} MB installed.")
+
+
+def pack(program: Path, tree: Path, target: Path) -> Path:
+    """Lay out the files of the package in `tree`, write it into `target`, and its papers beside it."""
+    version, date = environment.version(), environment.source_date()
+    artefacts.fresh(tree)
+    place = tree / "usr" / "lib" / "vbdesk"
+    shutil.copytree(program, place, symlinks=True)
+    (tree / "usr" / "bin").mkdir(parents=True)
+    (tree / "usr" / "bin" / "vbdesk").symlink_to("../lib/vbdesk/vbdesk")
+    share = tree / "usr" / "share"
+    _write(share / "applications" / "vbdesk.desktop", (HERE / "vbdesk.desktop").read_text(encoding="utf-8"))
+    _write(share / "icons" / "hicolor" / "scalable" / "apps" / "vbdesk.svg", icons.mark_svg())
+    _write(share / "mime" / "packages" / "vbdesk.xml", (HERE / "vbdesk-mime.xml").read_text(encoding="utf-8"))
+    metadata = (HERE / "vbdesk.metainfo.xml").read_text(encoding="utf-8")
+    day = environment_day(date)
+    _write(share / "metainfo" / "vbdesk.metainfo.xml", metadata.format(version=version, date=day))
+    papers = _papers(tree, version, date)
+    for name, text in papers.items():
+        _write(share / "doc" / "vbdesk" / name, text)
+        _write(target / f"vbdesk-{version}-linux-{name}", text)
+    _write(share / "doc" / "vbdesk" / "copyright", (environment.ROOT / "NOTICE").read_text(encoding="utf-8"))
+    changes = (environment.ROOT / "CHANGELOG.md").read_bytes()
+    (share / "doc" / "vbdesk" / "changelog.gz").write_bytes(gzip.compress(changes, 9, mtime=0))
+    control = _control(tree, version)
+    _write(tree / "DEBIAN" / "control", control)
+    _set_dates_and_modes(tree, date)
+    package = target / f"vbdesk_{version}_{architecture()}.deb"
+    command = ["dpkg-deb", "--root-owner-group", *compression(), "--build", str(tree), str(package)]
+    subprocess.run(command, check=True, env={**os.environ, "SOURCE_DATE_EPOCH": str(date)}, stdout=subprocess.DEVNULL)
+    shutil.rmtree(tree / "DEBIAN")
+    return package
+
+
+def compression() -> list[str]:
+    """Options of dpkg-deb; `VBDESK_QUICK_DEB` makes a larger package in a tenth of the time, for tests."""
+    return ["-Zzstd", "-z3"] if os.environ.get("VBDESK_QUICK_DEB") else ["-Zxz"]
+
+
+def architecture() -> str:
+    """Debian's name of this computer's processor."""
+    return {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+
+
+def environment_day(seconds: int) -> str:
+    """The day of a date, as ISO 8601."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def _papers(tree: Path, version: str, date: int) -> dict[str, str]:
+    packages = distributions.shipped(Path(sysconfig.get_path("purelib")), distributions.LINUX)
+    python = platform.python_version()
+    licence = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
+    text = licence.read_text(encoding="utf-8") if licence.exists() else "https://docs.python.org/3/license.html"
+    return {
+        "licences.html": licences.page(packages, [(f"CPython {python}", "PSF-2.0", text)]),
+        "sbom.cdx.json": sbom.document(packages, [sbom.interpreter(python)], tree, version, date),
+    }
+
+
+def _control(tree: Path, version: str) -> str:
+    relations = system_packages.relations(elf.missing_inside(tree))
+    newest = elf.newest_glibc(path for path in tree.rglob("*") if elf.is_elf(path))
+    relations["Depends"] = [f"libc6 (>= {newest[0]}.{newest[1]})", *relations["Depends"], "fontconfig", "xdg-utils"]
+    relations["Recommends"] = [*relations["Recommends"], "gnome-keyring | kwalletmanager"]
+    fields = {
+        "Package": "vbdesk",
+        "Version": version,
+        "Architecture": architecture(),
+        "Maintainer": "the vbdesk authors <vbdesk@localhost>",
+        "Installed-Size": str(-(-artefacts.size(tree) // 1024)),
+        **{name: ", ".join(packages) for name, packages in relations.items() if packages},
+        "Section": "science",
+        "Priority": "optional",
+        "Description": (HERE / "description.txt").read_text(encoding="utf-8").rstrip(),
+    }
+    return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _set_dates_and_modes(tree: Path, date: int) -> None:
+    """What the machine that packs leaves on files is not part of the package."""
+    for path in [tree, *tree.rglob("*")]:
+        if not path.is_symlink():
+            runs = path.is_dir() or (path.name == "vbdesk" and path.parent.name == "vbdesk")
+            path.chmod(0o755 if runs or (elf.is_elf(path) and ".so" not in path.name) else 0o644)
+        os.utime(path, (date, date), follow_symlinks=False)

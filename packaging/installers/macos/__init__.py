@@ -1,0 +1,1 @@
+"""The macOS application: a frozen program in a disk image."""

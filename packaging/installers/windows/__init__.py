@@ -1,0 +1,1 @@
+"""The Windows packages: an interpreter with wheels, in an MSI."""

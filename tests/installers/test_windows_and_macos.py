@@ -1,0 +1,164 @@
+"""The Windows packages and the macOS application, as far as files can tell."""
+
+import plistlib
+import shutil
+import struct
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from installers import icons
+from installers.macos import package as macos
+from installers.windows import application, msi, pe
+from vbdesk.outbox.bundles.bundle_export import SUFFIX
+
+WIX = "{http://schemas.microsoft.com/wix/2006/wi}"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An application folder with a few files."""
+    place = tmp_path / "vbdesk"
+    (place / "site-packages" / "a & b").mkdir(parents=True)
+    for name in ("vbdesk-desk.exe", "vbdesk.ico", "site-packages/a & b/x.py", "site-packages/y.py"):
+        (place / name).write_text("x")
+    return place
+
+
+def elements(text, name):
+    return list(ET.fromstring(text).iter(f"{WIX}{name}"))
+
+
+@pytest.mark.parametrize("scope", [msi.MACHINE, msi.USER], ids=lambda scope: scope.name)
+def test_every_file_is_in_a_component_that_is_installed(folder, scope):
+    text = msi.document(folder, "1.2.3", scope)
+    assert sorted(file.get("Name") for file in elements(text, "File")) == [
+        "vbdesk-desk.exe",
+        "vbdesk.ico",
+        "x.py",
+        "y.py",
+    ]
+    components = [component.get("Id") for component in elements(text, "Component")]
+    assert components == [reference.get("Id") for reference in elements(text, "ComponentRef")]
+    guids = [component.get("Guid") for component in elements(text, "Component")]
+    assert len(set(guids)) == len(guids)
+    assert all(len(name) <= 72 for name in components)
+    roots = {value.get("Root") for value in elements(text, "RegistryValue")}
+    assert roots == {scope.root}
+
+
+def test_the_same_file_keeps_its_component_in_the_next_version(folder):
+    first, second = (msi.document(folder, version, msi.MACHINE) for version in ("1.0.0", "1.1.0"))
+    assert [one.get("Guid") for one in elements(first, "Component")] == [
+        one.get("Guid") for one in elements(second, "Component")
+    ]
+    upgrades = {ET.fromstring(text)[0].get("UpgradeCode") for text in (first, second)}
+    assert len(upgrades) == 1
+    assert upgrades != {ET.fromstring(msi.document(folder, "1.0.0", msi.USER))[0].get("UpgradeCode")}
+
+
+def test_policies_are_values_of_the_machine_only(folder):
+    machine = msi.document(folder, "1.0.0", msi.MACHINE)
+    policies = {
+        value.get("Name"): value.get("Value")
+        for value in elements(machine, "RegistryValue")
+        if value.get("Key") == msi.POLICY_KEY
+    }
+    assert policies == {value: f"[{name}]" for name, value in msi.POLICIES.items()}
+    assert "Policies" not in msi.document(folder, "1.0.0", msi.USER)
+    assert any("NOT SERVICEURL" in query for query in msi.edits(msi.USER))
+    assert all(any(f"'{name}'" in query for query in msi.edits(msi.MACHINE)) for name in msi.POLICIES)
+
+
+def test_the_file_type_is_that_of_bundles(folder):
+    keys = {value.get("Key") for value in elements(msi.document(folder, "1.0.0", msi.USER), "RegistryValue")}
+    assert rf"Software\Classes\{SUFFIX}" in keys
+
+
+@pytest.mark.skipif(shutil.which("wixl") is None, reason="wixl is not installed (Debian: wixl msitools)")
+def test_a_package_refuses_a_downgrade_and_sets_policies_by_condition(folder, tmp_path):
+    package = msi.make(folder, "1.0.0", msi.MACHINE, tmp_path)
+
+    def table(name):
+        told = subprocess.run(["msiinfo", "export", str(package), name], capture_output=True, text=True, check=True)
+        return told.stdout
+
+    assert "WIX_DOWNGRADE_DETECTED" in table("Upgrade")
+    assert "WIX_DOWNGRADE_DETECTED" in table("LaunchCondition") + table("CustomAction")
+    rows = {row.split("\t")[0]: row.split("\t") for row in table("Component").splitlines()}
+    assert rows["PolicyServiceUrl"][4] == "SERVICEURL"
+    assert int(rows["PolicyServiceUrl"][3]) & 16
+    assert rows["FileType"][4] == ""
+    assert "SERVICEURL;" in table("Property")
+
+
+def test_missing_dlls_are_found_and_those_of_windows_are_not_looked_for(tmp_path, monkeypatch):
+    for name in ("python.exe", "msvcp140.dll", "site-packages/a/x.pyd", "site-packages/a.libs/l.dll"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    needs = {"x.pyd": ["KERNEL32.dll", "api-ms-win-crt-heap-l1-1-0.dll", "MSVCP140.dll", "l.dll", "gone.dll"]}
+    monkeypatch.setattr(pe, "imports", lambda path: needs.get(path.name, []))
+    assert pe.missing(tmp_path) == {"gone.dll": ["site-packages/a/x.pyd"]}
+
+
+def test_a_program_runs_the_interpreter_of_its_own_folder():
+    made = application.program(b"MZlauncher", "pythonw.exe", "run_desk")
+    assert made.startswith(b"MZlauncher#!<launcher_dir>\\pythonw.exe\r\n")
+    with zipfile.ZipFile(BytesIO(made)) as archive:
+        assert b"run_desk()" in archive.read("__main__.py")
+
+
+@pytest.mark.parametrize(
+    ("place", "unused"),
+    [
+        ("PySide6/Qt6Core.dll", False),
+        ("PySide6/QtWidgets.pyd", False),
+        ("PySide6/Qt6Quick.dll", True),
+        ("PySide6/QtQml.pyd", True),
+        ("PySide6/designer.exe", True),
+        ("PySide6/qml/QtQuick/x.dll", True),
+        ("PySide6/plugins/platforms/qwindows.dll", False),
+        ("numpy/Qt6Quick.dll", False),
+    ],
+)
+def test_unused_parts_of_qt_are_left_out(place, unused):
+    assert application._is_unused_qt(place) is unused
+
+
+def test_icons_have_the_pictures_that_their_directory_names():
+    pictures = {16: b"png-of-16", 256: b"png of 256"}
+    made = icons.ico(pictures)
+    assert struct.unpack_from("<HHH", made) == (0, 1, 2)
+    for number, (edge, body) in enumerate(sorted(pictures.items())):
+        wide, high, *_, size, at = struct.unpack_from("<BBBBHHII", made, 6 + 16 * number)
+        assert (wide, high) == (edge % 256, edge % 256)
+        assert made[at : at + size] == body
+    apple = icons.icns(pictures)
+    assert apple[:4] == b"icns"
+    assert struct.unpack_from(">I", apple, 4) == (len(apple),)
+    assert apple[8:12] == b"icp4"
+    assert b"currentColor" not in icons.mark_svg().encode()
+
+
+def test_macos_asks_for_the_microphone_and_knows_bundles():
+    content = plistlib.loads(plistlib.dumps(macos.information("1.2.3", "14.0")))
+    assert content["NSMicrophoneUsageDescription"]
+    assert content["CFBundleShortVersionString"] == "1.2.3"
+    kind = content["UTExportedTypeDeclarations"][0]["UTTypeTagSpecification"]
+    assert kind["public.filename-extension"] == [SUFFIX.removeprefix(".")]
+    assert macos.ENTITLEMENTS["com.apple.security.device.audio-input"] is True
+
+
+def test_the_disk_image_is_made_on_macos_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(macos.NotOnThisSystem):
+        macos.make(tmp_path)
+
+
+def test_signing_is_skipped_without_a_certificate(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("VBDESK_SIGN_PKCS12", raising=False)
+    assert application.sign([tmp_path / "x.exe"]) is False
+    assert "not signed" in capsys.readouterr().out
