@@ -11,7 +11,7 @@ from vbdesk.desk.record.consent_box import WordingDialog
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.library import consent_wordings as wordings
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
+from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
@@ -23,7 +23,7 @@ def rules(user):
     def use(policy, **more):
         rules = ConsentRules(policy=policy, **more)
         user.workspace.library.change_settings(consent=rules)
-        user.workspace.sync.set_counts(user.workspace.sync.counts, LibrarySettings(consent=rules))
+        user.waits_for(lambda: user.workspace.sync.settings.consent == rules)
 
     return use
 

@@ -405,9 +405,9 @@ def test_a_deletion_lists_its_effects_and_needs_a_confirmation(service, account,
     fill(service, account, client)
     before = rows_of(service, account.account_id)
     asked = on_account(service, account, "delete", stdin="n\n", fails=True)
-    assert "4 jobs" in asked.output
-    assert "1 groups" in asked.output
-    assert "4 recordings" in asked.output
+    assert "jobs: 4" in asked.output
+    assert "groups: 1" in asked.output
+    assert "recordings: 4" in asked.output
     assert rows_of(service, account.account_id) == before
     on_account(service, account, "delete", stdin="", fails=True)
     assert rows_of(service, account.account_id) == before

@@ -19,7 +19,7 @@ from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.shell.reading_language import ReadingLanguage
 from vbdesk.desk.system_network import SystemNetwork
-from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.language import joined, message
 from vbdesk.outbox.library.library import Library
@@ -143,6 +143,7 @@ class Workspace(QObject):
             results=self.results,
             on_status=self._status_changed.emit,
         )
+        self._counting = Lane(tasks, self)  # do not show older settings after newer ones
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
         self._gather.setInterval(_GATHER_MS)
@@ -284,7 +285,7 @@ class Workspace(QObject):
     @Slot()
     def _pass_on_change(self) -> None:
         self.sync.library_changed.emit()
-        self.tasks.start(self._count, self._on_counts, name="counts")
+        self._counting.run(self._count, self._on_counts, name="counts")
 
     def _count(self, context: TaskContext) -> _Counted:
         erasures = self.library.erasures
