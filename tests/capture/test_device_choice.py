@@ -1,9 +1,4 @@
-import threading
-
-import pytest
-
 from vbdesk.capture.alsa_cards import card_inputs
-from vbdesk.capture.call_timeout import CallTimedOut, call_within
 from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device, is_among, offered
 
@@ -99,24 +94,3 @@ def test_a_sound_card_in_use_is_still_there(tmp_path):
         "Yeti Stereo Microphone: USB Audio (hw:1,0)",
     ]
     assert card_inputs(tmp_path / "none") == []
-
-
-def test_a_call_that_answers_in_time_is_as_without_a_limit():
-    assert call_within(1.0, lambda: 7) == 7
-    with pytest.raises(ZeroDivisionError):
-        call_within(1.0, lambda: 1 // 0)
-
-
-def test_a_call_that_hangs_is_left_behind_and_undone_when_it_answers():
-    undone, answers, done = [], threading.Event(), threading.Event()
-
-    def undo(result):
-        undone.append(result)
-        done.set()
-
-    with pytest.raises(CallTimedOut):
-        call_within(0.1, lambda: answers.wait(60) and "late", undo)
-    assert undone == []
-    answers.set()
-    assert done.wait(60)
-    assert undone == ["late"]

@@ -1,14 +1,15 @@
-"""Timeouts for calls into a sound system that may hang."""
+"""Timeouts for calls into a sound system that may hang, all made by one thread."""
 
+import queue
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
 class CallTimedOut(Exception):
-    """A call took too long; its thread continues, and its result is not used."""
+    """A call took too long; the thread goes on with it, and its result is not used."""
 
 
 class _Call(Generic[T]):
@@ -21,6 +22,8 @@ class _Call(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self) -> None:
+        if self._given_up and self._undo is not None:  # nobody waits, and it would be undone at once
+            return
         try:
             result = self._work()
         except BaseException as error:  # raised again in the caller
@@ -40,23 +43,43 @@ class _Call(Generic[T]):
             return self._given_up
 
 
-def call_within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
-    """Call `work` in a thread and wait at most `limit_s` for it.
+class CallThread:
+    """Makes calls one after the other in a thread of its own; a call that hangs holds up those after it.
 
-    Args:
-        limit_s: timeout in seconds.
-        work: may hang.
-        undo: receives a result that came after the timeout.
-
-    Raises:
-        CallTimedOut: it takes longer.
-        Exception: any exception of `work`.
+    Windows binds what a thread opens to that thread: the same one has to close it.
     """
-    call = _Call(work, undo)
-    threading.Thread(target=call.run, name="sound-system", daemon=True).start()
-    if not call.done.wait(limit_s) and call.give_up():
-        raise CallTimedOut
-    call.done.wait()
-    if call.error is not None:
-        raise call.error
-    return call.result[0]
+
+    def __init__(self, name: str) -> None:
+        self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._starting = threading.Lock()
+
+    def call_within(self, limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+        """Call `work` in the thread and wait at most `limit_s` for it; at once, if this is the thread.
+
+        Args:
+            limit_s: timeout in seconds.
+            work: may hang.
+            undo: receives a result that came after the timeout; without it, late work is still done.
+
+        Raises:
+            CallTimedOut: it takes longer.
+            Exception: any exception of `work`.
+        """
+        if threading.current_thread() is self._thread:
+            return work()
+        call = _Call(work, undo)
+        self._calls.put(call)
+        with self._starting:
+            if self._thread.ident is None:
+                self._thread.start()
+        if not call.done.wait(limit_s) and call.give_up():
+            raise CallTimedOut
+        call.done.wait()
+        if call.error is not None:
+            raise call.error
+        return call.result[0]
+
+    def _run(self) -> None:
+        while True:
+            self._calls.get().run()

@@ -1,24 +1,25 @@
 """The only module that uses PortAudio in this process.
 
 PortAudio reads the list of devices once. Reading it again ends every open stream, so that happens only while none is
-open. sounddevice is imported on first use: it may block for seconds while the sound system hangs. Every call that may
-block goes through `answered`, so that nothing waits longer than some seconds, not even the end of the program.
+open. sounddevice is imported on first use: it may block for seconds while the sound system hangs. One thread imports
+it, opens and closes every stream: Windows' sound interfaces belong to the thread that opened them. Others wait for it
+for some seconds at most, also at the end of the program.
 """
 
 import atexit
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vbdesk.capture.call_timeout import CallTimedOut, call_within
+from vbdesk.capture.call_timeout import CallThread, CallTimedOut
 from vbdesk.language import message
 
 OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
 CLOSE_LIMIT_S = 2.0
+WASAPI = "Windows WASAPI"
 
 T = TypeVar("T")
-lock = threading.RLock()
+_sound = CallThread("sound-system")
 _open: list[Any] = []
 _ours: list[Any] = []
 
@@ -28,18 +29,15 @@ class SoundSystemHangs(Exception):
 
 
 def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
-    """Call `work` with the lock held; `undo` receives a result that comes too late.
+    """Call `work` in the thread of the sound system; `undo` receives a result that comes too late.
+
+    Only `work` may call the functions below, except `close`.
 
     Raises:
         SoundSystemHangs: no answer in time.
     """
-
-    def locked() -> T:
-        with lock:
-            return work()
-
     try:
-        return call_within(OPEN_LIMIT_S, locked, undo)
+        return _sound.call_within(OPEN_LIMIT_S, work, undo)
     except CallTimedOut as error:
         raise SoundSystemHangs(message("The sound system of this computer does not answer.")) from error
 
@@ -57,7 +55,7 @@ def _sounddevice() -> Any:
 
 def _leave(sd: Any) -> None:
     with contextlib.suppress(CallTimedOut):
-        call_within(CLOSE_LIMIT_S, sd._exit_handler)
+        _sound.call_within(CLOSE_LIMIT_S, sd._exit_handler)
 
 
 def errors() -> type[Exception]:
@@ -69,10 +67,9 @@ def errors() -> type[Exception]:
 def refresh_if_idle() -> None:
     """Read the list of devices again, 35 ms, unless a stream is open."""
     sd = _sounddevice()
-    with lock:
-        if not _open:
-            sd._terminate()
-            sd._initialize()
+    if not _open:
+        sd._terminate()
+        sd._initialize()
 
 
 def input_index(name: str, host_api: str) -> int:
@@ -102,6 +99,7 @@ def open_input(
         "blocksize": block_frames,
         "callback": callback,
         "finished_callback": finished,
+        "extra_settings": _settings_of(sd, index, "input"),
     }
     try:
         stream = sd.InputStream(samplerate=sample_rate, **settings)
@@ -113,32 +111,41 @@ def open_input(
 
 def open_output(sample_rate: int, callback: Callable[[Any, int, Any, Any], None], finished: Callable[[], None]) -> Any:
     """Start a mono int16 output stream on the system's default device."""
-    return _started(
-        _sounddevice().OutputStream(
-            samplerate=sample_rate, channels=1, dtype="int16", callback=callback, finished_callback=finished
-        )
+    sd = _sounddevice()
+    stream = sd.OutputStream(
+        samplerate=sample_rate,
+        channels=1,
+        dtype="int16",
+        callback=callback,
+        finished_callback=finished,
+        extra_settings=_settings_of(sd, None, "output"),
     )
+    return _started(stream)
+
+
+def _settings_of(sd: Any, index: int | None, kind: str) -> Any:
+    """What a device needs in addition: WASAPI takes only the rate and channels of its mixer, unless told to convert."""
+    interface = sd.query_hostapis(sd.query_devices(index, kind)["hostapi"])["name"]
+    return sd.WasapiSettings(auto_convert=True) if interface == WASAPI else None
 
 
 def close(stream: Any) -> None:
-    """End a stream; one that does not end in time continues in its thread."""
+    """End a stream; one that does not end in time is closed as soon as the sound system answers."""
 
     def closed() -> None:
-        with lock:
-            if stream in _open:
-                _open.remove(stream)
-                stream.close(ignore_errors=True)
+        if stream in _open:
+            _open.remove(stream)
+            stream.close(ignore_errors=True)
 
     with contextlib.suppress(CallTimedOut):
-        call_within(CLOSE_LIMIT_S, closed)
+        _sound.call_within(CLOSE_LIMIT_S, closed)
 
 
 def _started(stream: Any) -> Any:
-    with lock:
-        try:
-            stream.start()
-        except BaseException:
-            stream.close(ignore_errors=True)
-            raise
-        _open.append(stream)
+    try:
+        stream.start()
+    except BaseException:
+        stream.close(ignore_errors=True)
+        raise
+    _open.append(stream)
     return stream
