@@ -20,6 +20,10 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 sys.path.append(str(Path(__file__).parent))  # free_ports, by name
 
+import windows_files
+
+windows_files.install()
+
 # Shells start a job in the background so that it ignores Ctrl+C, and every program that it starts would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,9 +13,11 @@ from worker_tasks import analyse_at_once, nothing_to_prepare
 
 from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
+from vbdesk.service.engine.analysis import analyse_file, prepare
 from vbdesk.service.engine.dbos_engine import POLL_EVERY_S, DbosEngine, DbosQueue
 from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.runtime import Runtime
+from vbdesk.service.engine.slot_children import SpawnedChildren
 from vbdesk.service.engine.sweeper import FORGOTTEN_AFTER_S, Sweeper
 from vbdesk.service.jobs import repository
 
@@ -39,14 +41,14 @@ def engine_bench(make_bench):
 
 
 @contextmanager
-def running(bench, executor_id="local-0", workers=1):
+def running(bench, executor_id="local-0", workers=1, analysis=analyse_at_once, prepare_child=nothing_to_prepare):
     runtime = Runtime(
         bench.service.context,
         bench.queue,
         workers=workers,
         executor_id=executor_id,
-        analysis=analyse_at_once,
-        prepare_child=nothing_to_prepare,
+        analysis=analysis,
+        prepare_child=prepare_child,
     )
     runtime.start()
     try:
@@ -79,6 +81,14 @@ def test_jobs_are_run_also_those_from_before_the_start(engine_bench):
     before = engine_bench.submit()
     with running(engine_bench):
         wait_until_done(engine_bench, [before, engine_bench.submit()])
+
+
+def test_spawned_children_analyse_a_recording_as_on_windows_and_macos(engine_bench, speech_file, monkeypatch):
+    monkeypatch.setattr("vbdesk.service.engine.slot.usual_children", SpawnedChildren)
+    job_id = engine_bench.submit(audio=speech_file.read_bytes())
+    with running(engine_bench, analysis=analyse_file, prepare_child=prepare):
+        wait_until_done(engine_bench, [job_id], within_s=300)
+    assert engine_bench.read(job_id)["result"]["audio_quality"]["voice_percentage"] > 50
 
 
 def test_nothing_is_left_after_a_stop_and_it_can_start_again(engine_bench, capfd):

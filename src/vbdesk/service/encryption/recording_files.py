@@ -85,6 +85,19 @@ class RecordingFiles:
         """Return the recording in this file."""
         return RecordingFile(path, self._keys)
 
+    def open_once(self, path: Path) -> io.BufferedReader:
+        """Open a file for one reader and remove it: at once or, on Windows, when the reader is closed."""
+        try:
+            reader = self.at(path).open()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        try:
+            path.unlink()
+        except PermissionError:
+            return _RemovedWhenClosed(reader.detach(), path)
+        return reader
+
     def create(self) -> tuple[Path, BinaryIO]:
         """Create a file and an unbuffered writer; complete it with `finish_writing`."""
         descriptor, name = tempfile.mkstemp(dir=self.folder)
@@ -119,6 +132,18 @@ class RecordingFiles:
         return file if self._keys is None else EncryptingWriter(file, self._keys)  # type: ignore[return-value]
 
 
+class _RemovedWhenClosed(io.BufferedReader):
+    """A reader whose file is removed when it is closed."""
+
+    def __init__(self, raw: io.RawIOBase, path: Path) -> None:
+        super().__init__(raw)
+        self._path = path
+
+    def close(self) -> None:
+        super().close()
+        self._path.unlink(missing_ok=True)
+
+
 def finish_writing(file: BinaryIO) -> None:
     """Complete and close a file of `RecordingFiles.create`. Raises OSError."""
     if isinstance(file, EncryptingWriter):
@@ -129,14 +154,13 @@ def finish_writing(file: BinaryIO) -> None:
 def remove_for_good(path: Path) -> None:
     """Remove a file, and destroy its key if this was its last name; a missing file is no error."""
     with suppress(FileNotFoundError):
-        if os.name == "nt":  # Windows cannot remove an open file
-            with path.open("r+b") as file:
-                last = os.fstat(file.fileno()).st_nlink == 1
-                if last:
-                    destroy_key(file)
-            path.unlink()
-            return
         with path.open("r+b") as file:
-            path.unlink()  # first: from now on nobody can give the file another name
-            if os.fstat(file.fileno()).st_nlink == 0:
+            try:
+                path.unlink()  # first: from now on nobody can give the file another name
+                names = 0
+            except PermissionError:  # Windows cannot remove an open file
+                names = 1
+            if os.fstat(file.fileno()).st_nlink == names:
                 destroy_key(file)
+        if names:
+            path.unlink()

@@ -136,20 +136,22 @@ class RemoteObjectStore:
             raise ObjectExists(key)
 
     def open(self, key: str) -> BinaryIO:
-        """Download to an unlinked file; closing it removes the copy."""
-        with self.local_copy(key) as copy:
-            return copy.open("rb")
+        """Download to a private file that goes with its reader."""
+        return self.files.open_once(self._downloaded(key))
 
     @contextmanager
     def local_copy(self, key: str) -> Iterator[RecordingFile]:
         """Download a private copy, removed after the block."""
-        full = self._full(key)
-        with _needing_room(), self.files.writing() as (path, file):
-            self._bucket.fetch(full, file)
+        path = self._downloaded(key)
         try:
             yield self.files.at(path)
         finally:
             path.unlink(missing_ok=True)
+
+    def _downloaded(self, key: str) -> Path:
+        with _needing_room(), self.files.writing() as (path, file):
+            self._bucket.fetch(self._full(key), file)
+        return path
 
     def exists(self, key: str) -> bool:
         """Return whether the bucket has the object."""

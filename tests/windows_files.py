@@ -1,0 +1,108 @@
+"""Windows' rules for open files, on other systems: what vbdesk may not do there fails here too.
+
+Windows refuses to delete, rename or replace a file that a program has open, a folder with such a file in it, a rename
+to a name that is taken, and to flush a file that was opened for reading only. `install` lets calls from `src/vbdesk` in
+this process fail in the same way. Calls from tests and other packages stay as they are, and so do child processes.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import vbdesk
+
+PRODUCT = str(Path(vbdesk.__file__).parent) + os.sep
+STANDARD = str(Path(os.__file__).parent) + os.sep
+"""Functions of the standard library act for their callers: `Path.unlink`, `shutil.rmtree`."""
+
+refused: list[str] = []
+"""What was refused, with the place in vbdesk, since the start of this process."""
+
+Call = Callable[..., Any]
+
+
+def install() -> None:
+    """Replace the functions of `os`; does nothing where Windows' own rules hold or open files cannot be listed."""
+    if sys.platform != "linux" or hasattr(os.unlink, "without_rules"):
+        return
+    for name in ("unlink", "remove", "rmdir"):
+        setattr(os, name, _ruled(getattr(os, name), _check_removal))
+    os.replace = _ruled(os.replace, _check_replacement)
+    os.rename = _ruled(os.rename, _check_rename)
+    os.fsync = _ruled(os.fsync, _check_flush)
+
+
+def _ruled(call: Call, check: Call) -> Call:
+    def ruled(*args: Any, **kwargs: Any) -> Any:
+        place = _place_in_vbdesk(sys._getframe(1))
+        if place is not None and not kwargs:  # with a folder's descriptor only shutil.rmtree, which removes one by one
+            reason = check(*args)
+            if reason is not None:
+                refused.append(f"{call.__name__} at {place}: {reason}")
+                number = errno.EEXIST if reason == TAKEN else errno.EBADF if reason == READ_ONLY else errno.EACCES
+                raise OSError(number, f"{os.strerror(number)} (as on Windows: {reason})", str(args[0]))
+        return call(*args, **kwargs)
+
+    ruled.without_rules = call  # type: ignore[attr-defined]
+    ruled.__name__ = call.__name__
+    return ruled
+
+
+def _place_in_vbdesk(frame: FrameType | None) -> str | None:
+    """File and line of vbdesk for which this call is made; None if it is made for somebody else."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(PRODUCT):
+            return f"{file.removeprefix(PRODUCT)}:{frame.f_lineno}"
+        if not file.startswith(STANDARD) or "site-packages" in file or "<frozen" in file:
+            return None
+        frame = frame.f_back
+    return None
+
+
+OPEN, TAKEN, READ_ONLY = "the file is open", "the name is taken", "the file is open for reading only"
+
+
+def _check_removal(path: Any) -> str | None:
+    return OPEN if _is_open(path) else None
+
+
+def _check_replacement(source: Any, target: Any) -> str | None:
+    return OPEN if _is_open(source) or _is_open(target) else None
+
+
+def _check_rename(source: Any, target: Any) -> str | None:
+    return TAKEN if os.path.lexists(target) else _check_replacement(source, target)
+
+
+def _check_flush(file: Any) -> str | None:
+    number = file if isinstance(file, int) else file.fileno()
+    if not stat.S_ISREG(os.fstat(number).st_mode):  # a folder: Windows cannot open it, and vbdesk knows
+        return None
+    return READ_ONLY if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY else None
+
+
+def _is_open(path: Any) -> bool:
+    """Whether this process has the file open, by whichever name, or a file below the folder."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    below = f"{Path(os.fsdecode(path)).resolve()}{os.sep}"
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            held = descriptor.stat()
+            if stat.S_ISREG(found.st_mode):
+                if (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino):
+                    return True
+            elif stat.S_ISREG(held.st_mode) and str(descriptor.readlink()).startswith(below):
+                return True
+        except OSError:  # closed in the meantime
+            continue
+    return False
