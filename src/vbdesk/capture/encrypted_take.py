@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -263,17 +263,18 @@ def encrypt_file(source: Path, path: Path, take_key: bytes) -> None:
     """
     writer = BlockWriter(path, take_key, None)
     try:
-        with source.open("rb") as file:
-            while chunk := file.read(COPY_BYTES):
-                writer.write(BlockKind.FILE, chunk)
-        writer.write(BlockKind.END, _to_json({}))
-        writer.sync()
+        try:
+            with source.open("rb") as file:
+                while chunk := file.read(COPY_BYTES):
+                    writer.write(BlockKind.FILE, chunk)
+            writer.write(BlockKind.END, _to_json({}))
+            writer.sync()
+        finally:
+            with contextlib.suppress(OSError):  # a full disk refuses the buffered rest again
+                writer.close()
     except OSError:
         path.unlink()
         raise
-    finally:
-        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest again
-            writer.close()
 
 
 def decrypt_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
@@ -317,9 +318,10 @@ def sync_folder(folder: Path) -> None:
 
 def read_blocks(
     path: Path, key: bytes, take_key: bytes | None = None, *, beyond_end: bool = False
-) -> Iterator[tuple[BlockKind, bytes]]:
+) -> Generator[tuple[BlockKind, bytes], None, None]:
     """Decrypt every block in turn, up to a damaged last one. Arguments and errors as for `read_take`.
 
+    The file is open until the last block was read or the generator is closed.
     What follows the closing block is no part of a take; `beyond_end` reads it too, to detect it.
     """
     size = path.stat().st_size

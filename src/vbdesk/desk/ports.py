@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -15,10 +16,12 @@ from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.client.fhir import FhirServer, StoredLogin
 from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
+from vbdesk.client.update_notice import NoticeSource, VersionNotice, ask_for_notice
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.system_notification import notify_system
 from vbdesk.desk.system_printer import PrintJob, SystemPrinters
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, read_policy
 from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
@@ -142,6 +145,8 @@ class DeskPorts:
         notify: shows a sentence in the system's notifications; it names no person.
         printers: the printers of this computer.
         fhir_server: the FHIR server of a login.
+        policy: what the organisation has set for this computer.
+        ask_for_notice: asks whether there is a newer version.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
     """
 
@@ -164,6 +169,8 @@ class DeskPorts:
     send_trial: Callable[[str, str], int] = send_trial_delivery
     printers: Printers = field(default_factory=SystemPrinters)
     fhir_server: Callable[[StoredLogin], FhirServer] = _fhir_server
+    policy: ManagedPolicy = field(default_factory=read_policy)
+    ask_for_notice: Callable[[NoticeSource, datetime, str], VersionNotice] = ask_for_notice
 
     @property
     def service_dir(self) -> Path:

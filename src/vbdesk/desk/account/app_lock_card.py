@@ -9,6 +9,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, ngettext
@@ -28,10 +29,11 @@ class AppLockCard(QWidget):
         self.words = Text("", Role.BODY, "text2", wrap=True)
         self.after = ChoiceField("clock")
         for minutes in LOCK_AFTER:
-            words = ngettext("After {count} minute without input", "After {count} minutes without input", minutes)
-            self.after.addItem(words, minutes)
+            self.after.addItem(_after(minutes), minutes)
         self.after.addItem(_("Only with Ctrl+L"), None)
         self.after_field = Field(_("Lock the window"), self.after)
+        if model.managed_minutes is not None:
+            self._fix_minutes(model.managed_minutes)
         self.passphrase, self.repeated = SecretField(), SecretField()
         self.passphrase_field = Field(_("Passphrase"), self.passphrase)
         self.repeated_field = Field(_("Passphrase again"), self.repeated)
@@ -42,6 +44,13 @@ class AppLockCard(QWidget):
         self._bind()
         self._end()
         self._show_choice(model.choice)
+
+    def _fix_minutes(self, minutes: int) -> None:
+        """Show the time that the organisation has set."""
+        if self.after.findData(minutes) < 0:
+            self.after.addItem(_after(minutes), minutes)
+        self.after.setDisabled(True)
+        self.after_field.set_help(managed_words())
 
     def _lay_out(self) -> None:
         card = card_with_header(_("App lock"), self.turn_on)
@@ -100,9 +109,11 @@ class AppLockCard(QWidget):
                 "The keys of this profile are kept until the window is closed, so they need no lock. "
                 "Choose the keyring in a new profile to use the app lock."
             )
+        if not opens and self._offered and self._model.managed_minutes is not None:
+            words = " ".join((words, _("Your organisation asks you to turn it on.")))
         self.words.setText(words)
         self.turn_on.setVisible(self._offered and not opens and self._form.isHidden())
-        self.turn_off.setVisible(on)
+        self.turn_off.setVisible(on and self._model.managed_minutes is None)
         self.lock_now.setVisible(opens)
         self.after_field.setVisible(opens)
         with QSignalBlocker(self.after):
@@ -136,7 +147,8 @@ class AppLockCard(QWidget):
         self.after_field.setVisible(True)
         if not self._turning_off:
             with QSignalBlocker(self.after):
-                self.after.setCurrentIndex(self.after.findData(USUAL_LOCK_AFTER))
+                minutes = self._model.managed_minutes or USUAL_LOCK_AFTER
+                self.after.setCurrentIndex(self.after.findData(minutes))
         self._form.show()
         self.passphrase.setFocus()
 
@@ -176,3 +188,7 @@ class AppLockCard(QWidget):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence)
+
+
+def _after(minutes: int) -> str:
+    return ngettext("After {count} minute without input", "After {count} minutes without input", minutes)

@@ -7,6 +7,7 @@ from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
+from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -39,8 +40,12 @@ class ConsentRulesCard(QWidget):
         self.asked_by = LineField(icon="person")
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
         self._fill_validity()
+        managed = model.policy.consent_policy is not None
+        self.policy.setDisabled(managed)
         card = card_with_header(_("Consent"), self.policy)
         card.body.addWidget(self.words)
+        if managed:
+            card.body.addWidget(ManagedNote())
         fields = QHBoxLayout()
         fields.setSpacing(16)
         fields.addWidget(Field(_("Usually covers"), self.kind), 1)

@@ -8,11 +8,13 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineE
 
 from vbdesk.contract.spoken_language import primary_language
 from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
+from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.models.language_choice import language_name
 from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line
-from vbdesk.desk.ui.fields import ChoiceField, Field
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -27,9 +29,9 @@ _READING_WORDS = N_("Of this window. The language of prompts does not change wit
 
 
 class DeskCard(Card):
-    """Binds `DeskChoices`: every choice is applied and saved immediately."""
+    """Binds `DeskChoices`: every choice is applied and saved immediately; and `UpdateNoticeViewModel`."""
 
-    def __init__(self, model: DeskChoices) -> None:
+    def __init__(self, model: DeskChoices, updates: UpdateNoticeViewModel | None = None) -> None:
         self._theme = app_theme()
         self.scheme = SegmentedChoice(
             _("Colours"),
@@ -40,7 +42,7 @@ class DeskCard(Card):
             ],
         )
         super().__init__(_("This desk"), padding=20)
-        self.model = model
+        self.model, self.updates = model, updates
         self._chosen = Preferences()
         self.text_size, self.language = ChoiceField("eye"), ChoiceField("globe")
         self.text_size.addItem(_("As the system"), None)
@@ -54,6 +56,9 @@ class DeskCard(Card):
         for tag, name in model.reading.choices() if model.reading is not None else ():
             self.reading.addItem(name, tag)
         self.reading_field = Field(_("Language"), self.reading, help_text=_(_READING_WORDS))
+        if model.reading is not None and model.reading.managed:
+            self.reading.setDisabled(True)
+            self.reading_field.set_help(managed_words())
         self.pedal = QKeySequenceEdit()
         self.pedal.setMaximumSequenceLength(1)
         self.pedal_field = Field(
@@ -72,11 +77,19 @@ class DeskCard(Card):
             Field(_("Language of prompts"), self.language, help_text=_(_LANGUAGE_WORDS)),
             self.pedal_field,
         )
+        self.news = Text("", Role.CAPTION, "text2", wrap=True)
+        self.news.hide()
+        self.notice = LineField(placeholder="https://")
+        self.notice_field = Field(_("Notice of new versions"), self.notice, optional=True)
+        if updates is not None:
+            self._parts = (*self._parts, self.notice_field)
+            self._show_notice("", "")
         self._columns = 0
         self.body.addWidget(self._colours())
         self.body.addWidget(horizontal_line())
         self.body.addLayout(self._grid)
         self.body.addWidget(self.pedal_back, 0, Qt.AlignmentFlag.AlignLeft)
+        self.body.addWidget(self.news)
         self.body.addWidget(horizontal_line())
         self.body.addWidget(self._folder())
         self._bind()
@@ -103,6 +116,9 @@ class DeskCard(Card):
         self.pedal_back.clicked.connect(self._on_pedal_back)
         self.open_folder.clicked.connect(self.model.open_folder)
         self.model.shown.connect(self.show_choices)
+        if self.updates is not None:
+            self.updates.shown.connect(self._show_notice)
+            self.notice.editingFinished.connect(self._on_notice)
         self.scheme.choose(self._theme.scheme.value)
         self.fit(0)
         order = (
@@ -112,6 +128,7 @@ class DeskCard(Card):
             self.language,
             self.pedal,
             self.pedal_back,
+            *((self.notice,) if self.updates is not None else ()),
             self.open_folder,
         )
         for before, after in pairwise(order):
@@ -158,6 +175,23 @@ class DeskCard(Card):
         self.pedal.setKeySequence(QKeySequence.fromString(key, QKeySequence.SequenceFormat.PortableText))
         blocker.unblock()
         self.pedal_back.setVisible(key != PEDAL_KEY)
+
+    @Slot(str, str)
+    def _show_notice(self, address: str, news: str) -> None:
+        managed = self.updates is not None and self.updates.managed
+        self.notice.setDisabled(managed)
+        self.notice_field.set_help(managed_words() if managed else _("Off while empty. Nothing is downloaded."))
+        if not self.notice.hasFocus():
+            self.notice.setText(address)
+            self.notice.setCursorPosition(0)
+        self.news.setText(news)
+        self.news.setVisible(bool(news))
+
+    @Slot()
+    def _on_notice(self) -> None:
+        if self.updates is not None and self.notice.isModified():
+            self.notice.setModified(False)
+            self.notice_field.set_fault(self.updates.choose(self.notice.text()))
 
     @Slot(str)
     def _on_scheme(self, key: str) -> None:

@@ -37,6 +37,7 @@ class ReadingChoice(Protocol):
     """The language that the window is read in."""
 
     tag: str
+    managed: bool
 
     def choices(self) -> list[tuple[str, str]]:
         """Tags and names of the languages."""

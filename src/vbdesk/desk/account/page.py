@@ -26,6 +26,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -230,7 +231,7 @@ class AccountPage(QWidget):
         return self.letterhead
 
     def _desk_card(self) -> QWidget:
-        self.desk = DeskCard(self.view_model.choices)
+        self.desk = DeskCard(self.view_model.choices, self.view_model.updates)
         return self.desk
 
     def _lock_cards(self) -> list[Callable[[], QWidget]]:
@@ -260,6 +261,8 @@ class AccountPage(QWidget):
         where = _("The service on this computer") if profile.kind == "local" else profile.base_url or ""
         account = _("{service} · account {account}", service=where, account=profile.account_id)
         card.body.addWidget(Text(account, Role.LABEL, "text2", wrap=True))
+        if self.view_model.profiles.policy.is_service(profile.base_url):
+            card.body.addWidget(ManagedNote())
         card.body.addWidget(self.connection)
         self.key = SecretField()
         self.key_field = Field(_("API key"), self.key, help_text=_where_kept(profile.secrets))
@@ -307,6 +310,8 @@ class AccountPage(QWidget):
         words.setSpacing(0)
         words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
         words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
+        if entry.managed:
+            words.addWidget(ManagedNote())
         box.addLayout(words, 1)
         if entry.suggested_name is not None:
             text = _("Call it “{name}”", name=entry.suggested_name)
@@ -317,6 +322,7 @@ class AccountPage(QWidget):
         rename = quiet_button(_("Rename"), size=ButtonSize.ROW)
         rename.setAccessibleName(_("Rename {name}", name=entry.name))
         rename.setObjectName(f"rename-{entry.profile_id}")
+        rename.setDisabled(entry.managed)
         rename.clicked.connect(partial(self._edit_name, entry))
         box.addWidget(rename)
         if entry.in_use:

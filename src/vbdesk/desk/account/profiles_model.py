@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.language import _, translated
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import Vault
 
@@ -18,6 +20,7 @@ class ProfileLine:
 
     Attributes:
         here: its service is on this computer.
+        managed: the organisation has set its name.
     """
 
     profile_id: str
@@ -27,6 +30,7 @@ class ProfileLine:
     in_use: bool
     suggested_name: str | None = None
     here: bool = False
+    managed: bool = False
 
 
 class ProfilesViewModel(QObject):
@@ -49,9 +53,11 @@ class ProfilesViewModel(QObject):
         vault_for: Callable[[str], Vault],
         tasks: TaskOwner,
         navigator: Navigator,
+        policy: ManagedPolicy | None = None,
     ) -> None:
         """Make it; `profile` is in use, and `vault_for` gives the vault for a profile's way of keeping secrets."""
         super().__init__()
+        self.policy = policy or ManagedPolicy()
         self._profile, self._store, self._vault_for = profile, store, vault_for
         self._navigator = navigator
         self._list = Lane(tasks, self)  # do not show an older list after a newer one
@@ -72,6 +78,8 @@ class ProfilesViewModel(QObject):
         """Give a profile another name; nothing else of it changes."""
 
         def work(context: TaskContext) -> list[Profile]:
+            if any(line.managed for line in self._read(context) if line.profile_id == profile_id):
+                raise ValueError(managed_words())
             self._store.rename(profile_id, name)
             return self._store.all()
 
@@ -103,6 +111,7 @@ class ProfilesViewModel(QObject):
                 profile.profile_id == self._profile.profile_id,
                 profile.suggested_name(other.name for other in profiles if other is not profile),
                 profile.kind == "local",
+                self.policy.profile_name is not None and self.policy.is_service(profile.base_url),
             )
             for profile in profiles
         )

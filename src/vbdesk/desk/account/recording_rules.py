@@ -12,6 +12,7 @@ from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.settings import (
     ConsentRules,
     LibrarySettings,
@@ -62,6 +63,11 @@ class RulesViewModel(QObject):
         """Emit the settings as last read."""
         self.changed.emit(self._sync.settings)
         self.network_said.emit(_network_words(self._sync.network.state().metered))
+
+    @property
+    def policy(self) -> ManagedPolicy:
+        """What the organisation has set; it cannot be changed here."""
+        return self._library.policy
 
     @property
     def profile(self) -> Profile:

@@ -11,6 +11,7 @@ from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import LineField
+from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -104,6 +105,10 @@ class RulesCards(QWidget):
         card = card_with_header(_("Keeping"), self.keeping)
         card.body.addWidget(self._keeping_words)
         card.body.addWidget(self._days_row)
+        if self.model.policy.retention is not None:
+            self.keeping.setDisabled(True)
+            self._days_row.setDisabled(True)
+            card.body.addWidget(ManagedNote())
         return card
 
     def _trash_card(self) -> Card:

@@ -13,6 +13,7 @@ from vbdesk.desk.account.letterhead_model import LetterheadViewModel
 from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.sync_state import SyncState
@@ -66,6 +67,7 @@ class AccountViewModel(QObject):
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
         app_lock: locks the window; None in a program without one.
+        updates: tells of new versions; None in a program that does not ask.
 
     Signals:
         status_changed: (SyncStatus) the way to the service.
@@ -96,6 +98,7 @@ class AccountViewModel(QObject):
         choices: DeskChoices,
         passphrase: PassphraseViewModel,
         app_lock: AppLock | None = None,
+        updates: UpdateNoticeViewModel | None = None,
     ) -> None:
         """Make it; `vault` keeps the key of the profile."""
         super().__init__()
@@ -104,11 +107,13 @@ class AccountViewModel(QObject):
         self._tasks, self._clock = tasks, clock
         self._keys = Lane(tasks, self)  # in order, so that the last key is the one that stays
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
-        self.passphrase, self.app_lock = passphrase, app_lock
+        self.passphrase, self.app_lock, self.updates = passphrase, app_lock, updates
         self.letterhead = LetterheadViewModel(library, tasks)
         self.fhir = FhirServerViewModel(profile, vault, tasks)
         for part in (profiles, rules, webhook, choices, passphrase, self.letterhead, self.fhir):
             part.setParent(self)
+        if updates is not None:
+            updates.setParent(self)
         sync.status_changed.connect(self.status_changed)
 
     @property
@@ -132,6 +137,8 @@ class AccountViewModel(QObject):
         self.profiles.read()
         self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
+        if self.updates is not None:
+            self.updates.read()
         self.webhook.read()
         self.fhir.read()
 

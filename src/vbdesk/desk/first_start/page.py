@@ -13,6 +13,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -105,6 +106,10 @@ class FirstStartPage(QWidget):
         )
         self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
         self.address_field = Field(_("Address"), self.address)
+        if model.managed_address is not None:
+            self.address.setText(model.managed_address)
+            self.address.setDisabled(True)
+            self.address_field.set_help(managed_words())
         self.test = secondary_button(_("Test connection"), size=ButtonSize.LARGE)
         self.go_on = primary_button(_("Continue"), size=ButtonSize.LARGE)
         self.answer_icon, self.answer = IconView("", "ok", 16), Text("", Role.LABEL_MEDIUM, "ok", wrap=True)
@@ -280,6 +285,7 @@ class FirstStartPage(QWidget):
             self.key,
         ):
             control.setEnabled(not words)
+        self.address.setDisabled(bool(words) or self._model.managed_address is not None)
         self._allow(not words and self._model.can_go_on)
 
     @Slot(bool, str)

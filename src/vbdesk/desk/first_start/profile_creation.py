@@ -8,7 +8,14 @@ from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.outbox.profiles.profiles import LOCAL_NAME, Profile, ProfileStore, name_of_service, new_profile_id
+from vbdesk.outbox.profiles.profiles import (
+    LOCAL_NAME,
+    Profile,
+    ProfileStore,
+    free_name,
+    name_of_service,
+    new_profile_id,
+)
 from vbdesk.privacy import make_private
 
 Secrets = Literal["keyring", "session", "passphrase"]
@@ -82,7 +89,10 @@ class Setup:
         self._ports.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
         self._check_vault(secrets)
         base_url = address.base_url.strip().rstrip("/")
-        name = name_of_service(base_url, [profile.name for profile in self._profiles.all()])
+        others = [profile.name for profile in self._profiles.all()]
+        policy = self._ports.policy
+        managed_name = policy.profile_name if policy.is_service(base_url) else None
+        name = name_of_service(base_url, others) if managed_name is None else free_name(managed_name, others)
         profile = Profile(new_profile_id(), name, "service", base_url, address.account_id.strip(), secrets)
         return self._keep(profile, address.api_key.strip())
 

@@ -8,6 +8,7 @@ from vbdesk.desk.first_start.profile_creation import ConnectionTest, Secrets, Se
 from vbdesk.desk.models.unlocking import passphrase_fault
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import N_, _, translated
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 
@@ -25,6 +26,9 @@ NO_KEYRING_HERE = N_(
 
 class FirstStartViewModel(QObject):
     """The choice between this computer and a service.
+
+    Attributes:
+        managed_address: of the service that the organisation has set; None if there is none.
 
     Signals:
         busy_changed: (str) what is being done; empty for nothing.
@@ -46,8 +50,11 @@ class FirstStartViewModel(QObject):
     opened = Signal(object)
     can_go_on_changed = Signal(bool)
 
-    def __init__(self, setup: Setup, tasks: TaskOwner, parent: QObject | None = None) -> None:
+    def __init__(
+        self, setup: Setup, tasks: TaskOwner, parent: QObject | None = None, policy: ManagedPolicy | None = None
+    ) -> None:
         super().__init__(parent)
+        self.managed_address = policy.service_url if policy is not None else None
         self._setup, self._tasks = setup, tasks
         self._secrets: Secrets = "keyring"
         self._passphrase: str | None = None
@@ -71,7 +78,7 @@ class FirstStartViewModel(QObject):
 
     def set_address(self, base_url: str, account_id: str, api_key: str) -> None:
         """Set the address as typed."""
-        self._address = ServiceAddress(base_url, account_id, api_key)
+        self._address = ServiceAddress(self.managed_address or base_url, account_id, api_key)
         self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
 
     def use_this_computer(self) -> None:

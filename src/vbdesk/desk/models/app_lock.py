@@ -11,6 +11,7 @@ from vbdesk.clock import Clock
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.outbox.profiles.service_key import LockState
 
 LOCK_AFTER = (1, 2, 5, 10, 15, 30, 60)
@@ -75,9 +76,17 @@ class AppLock(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, keys: ServiceKeys, preferences: PreferenceStore, clock: Clock, tasks: TaskOwner, parent: QObject | None
+        self,
+        keys: ServiceKeys,
+        preferences: PreferenceStore,
+        clock: Clock,
+        tasks: TaskOwner,
+        parent: QObject | None,
+        managed_minutes: int | None = None,
     ) -> None:
+        """Make it; with `managed_minutes` the organisation wants the lock, after so many minutes."""
         super().__init__(parent)
+        self.managed_minutes = managed_minutes
         self._keys, self._preferences = keys, preferences
         self._lane = Lane(tasks, self)
         self._clock = clock
@@ -113,7 +122,10 @@ class AppLock(QObject):
         self._change(work, self._on_turned_on)
 
     def turn_off(self, passphrase: str) -> None:
-        """Let the keyring open the keys of this computer again."""
+        """Let the keyring open the keys of this computer again; not where the organisation wants the lock."""
+        if self.managed_minutes is not None:
+            self.failed.emit(managed_words())
+            return
 
         def work(context: TaskContext) -> None:
             self._keys.turn_lock_off(passphrase)
@@ -167,7 +179,7 @@ class AppLock(QObject):
             self._look.stop()
 
     def _read(self, context: TaskContext) -> LockChoice:
-        minutes = self._preferences.load().lock_after
+        minutes = self.managed_minutes or self._preferences.load().lock_after
         self._clock.boot()  # its first call reads a file
         return LockChoice(self._keys.passphrase_opens(), self._keys.app_lock(), minutes)
 

@@ -8,12 +8,30 @@ from typing import Any
 
 from filelock import FileLock
 
+from vbdesk.client.update_notice import version_key
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 from vbdesk.report.drawing.style import Look
 
 PEDAL_KEY = "F9"
 LONGEST_LOCK_AFTER = 24 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class SeenNotice:
+    """A notice of a new version.
+
+    Attributes:
+        source: where it was asked for.
+        asked_at: Unix time in seconds.
+        version: the newest version that it named; empty for none.
+        page: where a person gets that version.
+    """
+
+    source: str = ""
+    asked_at: float = 0.0
+    version: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +48,8 @@ class Preferences:
         lock_after: minutes without input after which the window locks; None for Ctrl+L only.
         window: place and size of the window in the last session: x, y, width, height.
         maximized: it filled the screen.
+        update_notice: where to ask for new versions, as `NoticeSource` writes it; empty for nowhere.
+        seen_notice: the last notice of a new version, and when it was asked for.
     """
 
     scheme: Scheme = Scheme.SYSTEM
@@ -41,6 +61,8 @@ class Preferences:
     window: tuple[int, int, int, int] | None = None
     maximized: bool = False
     reading_language: str = ""
+    update_notice: str = ""
+    seen_notice: SeenNotice = SeenNotice()
 
     @property
     def text_scale(self) -> float | None:
@@ -107,6 +129,13 @@ def _window(found: Any) -> tuple[int, int, int, int] | None:
     return x, y, width, height
 
 
+def _seen_notice(found: Any) -> SeenNotice:
+    seen = SeenNotice(str(found["source"]), float(found["asked_at"]), str(found["version"]), str(found["page"]))
+    if seen.version:
+        version_key(seen.version)
+    return seen
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "scheme": Scheme,
     "text_size": _text_size,
@@ -117,4 +146,6 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "window": _window,
     "maximized": bool,
     "reading_language": str,
+    "update_notice": str,
+    "seen_notice": _seen_notice,
 }

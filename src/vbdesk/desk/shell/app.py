@@ -85,14 +85,24 @@ class Desk(QObject):
         self._again.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
         self._tries = WrongTries(ports.clock)
-        self.lock = AppLock(self._keys, PreferenceStore(ports.config_dir), ports.clock, self._tasks, self)
+        self.lock = AppLock(
+            self._keys,
+            PreferenceStore(ports.config_dir),
+            ports.clock,
+            self._tasks,
+            self,
+            ports.policy.app_lock_minutes,
+        )
         self.lock.locked.connect(self._show_lock)
         self.lock.released.connect(self._on_released)
         self.lock.recovery_due.connect(self._show_recovery_key)
         self._lock_page: LockPage | None = None
         self._unseen_recovery_key: str | None = None
-        tag = "" if chosen is None else chosen.reading_language
-        self.reading = ReadingLanguage(PreferenceStore(ports.config_dir), self._tasks, self, tag)
+        managed = ports.policy.language
+        tag = managed or ("" if chosen is None else chosen.reading_language)
+        self.reading = ReadingLanguage(
+            PreferenceStore(ports.config_dir), self._tasks, self, tag, managed=managed is not None
+        )
         self.reading.changed.connect(self._show_language)
         self.reading.failed.connect(self._on_language_failed)
         self._input = InputWatch(self)
@@ -150,9 +160,10 @@ class Desk(QObject):
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
-        model = FirstStartViewModel(self._setup, self._tasks)
+        model = FirstStartViewModel(self._setup, self._tasks, policy=self._ports.policy)
         model.opened.connect(self._on_profile_made)
         page = FirstStartPage(model, self._ports.data_dir, self.reading.choices(), current().tag)
+        page.language.setDisabled(self.reading.managed)
         page.language_wanted.connect(self.reading.choose)
         self.window.show_alone(page)
         if self.workspace is None:
@@ -433,7 +444,7 @@ def run(
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_workaround()
     chosen = PreferenceStore(ports.config_dir).load()  # one small file, read before the first paint
-    begin_reading(chosen.reading_language)
+    begin_reading(ports.policy.language or chosen.reading_language)
     show_in(current())
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()

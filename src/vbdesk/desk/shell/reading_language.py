@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.language import (
     Language,
     available_languages,
@@ -32,6 +33,7 @@ class ReadingLanguage(QObject):
     Attributes:
         tag: what was chosen; empty for the system's.
         hindrance: says why the window cannot change now; empty if it can.
+        managed: whether the organisation has set the language.
 
     Signals:
         changed: texts are in another language now; what is shown has to be made anew.
@@ -41,9 +43,17 @@ class ReadingLanguage(QObject):
     changed = Signal()
     failed = Signal(str)
 
-    def __init__(self, store: PreferenceStore, tasks: TaskOwner, parent: QObject | None = None, tag: str = "") -> None:
+    def __init__(
+        self,
+        store: PreferenceStore,
+        tasks: TaskOwner,
+        parent: QObject | None = None,
+        tag: str = "",
+        *,
+        managed: bool = False,
+    ) -> None:
         super().__init__(parent)
-        self.tag = tag
+        self.tag, self.managed = tag, managed
         self.hindrance: Callable[[], str] = str
         self._store = store
         self._lane = Lane(tasks, self)
@@ -54,7 +64,7 @@ class ReadingLanguage(QObject):
 
     def choose(self, tag: str) -> str:
         """Show everything in a language as soon as its texts are read; returns why it stays as it is, or nothing."""
-        why = self.hindrance()
+        why = managed_words() if self.managed else self.hindrance()
         if not why and tag != self.tag:
             self._lane.run(lambda context: self._prepared(context, tag), self._on_ready, self._on_failed)
         return why

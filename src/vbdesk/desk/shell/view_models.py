@@ -8,6 +8,7 @@ from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.desk.account.desk_settings import DeskChoices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.view_model import AccountViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
@@ -180,7 +181,9 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     def write_diagnostics(file: Path) -> None:
         write_bundle(diagnose(ports), file)
 
-    profiles = ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator)
+    profiles = ProfilesViewModel(
+        profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator, ports.policy
+    )
     profiles.renamed.connect(workspace.profiles_renamed)
     return AccountViewModel(
         profile,
@@ -198,6 +201,9 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         ),
         PassphraseViewModel(ServiceKeys(ports), tasks),
         workspace.app_lock,
+        updates=UpdateNoticeViewModel(
+            PreferenceStore(ports.config_dir), ports.policy, ports.ask_for_notice, ports.clock, tasks
+        ),
     )
 
 

@@ -35,6 +35,8 @@ class _Option(QAbstractButton):
         if self.isChecked():
             rounded(painter, QRectF(self.rect()), 6, self._theme.colour("surface"), self._theme.colour("border"))
         ink = self._theme.colour("text" if self.isChecked() or self.underMouse() else "text2")
+        if not self.isEnabled():
+            ink = self._theme.colour("text2" if self.isChecked() else "text3")
         x = px(12)
         if self._icon:
             side = px(14)

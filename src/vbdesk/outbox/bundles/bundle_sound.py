@@ -4,6 +4,7 @@ Each is `kind (1 byte) | length (4 bytes, little-endian) | content`. The receivi
 key of its own, so that a deletion on either computer destroys only that copy.
 """
 
+import contextlib
 import hashlib
 import io
 import struct
@@ -36,8 +37,9 @@ _KINDS = frozenset(kind.value for kind in BlockKind)
 
 def pieces_of(path: Path, library_key: bytes, take_key: bytes | None) -> Iterator[bytes]:
     """Decrypt the sound of a file, block by block. Raises EncryptedFileError, OSError."""
-    for kind, plain in read_blocks(path, library_key, take_key):
-        yield _HEAD.pack(kind, len(plain)) + plain
+    with contextlib.closing(read_blocks(path, library_key, take_key)) as blocks:
+        for kind, plain in blocks:
+            yield _HEAD.pack(kind, len(plain)) + plain
 
 
 class IncomingSound:
@@ -108,11 +110,11 @@ def check_sound(
         SoundMismatch: it does not.
         EncryptedFileError, OSError: it cannot be read.
     """
-    blocks = read_blocks(path, library_key, take_key, beyond_end=True)
-    if claims.imported:
-        seconds, tolerance_s = _checked_file(blocks, claims.source_sha256), CODEC_S
+    with contextlib.closing(read_blocks(path, library_key, take_key, beyond_end=True)) as blocks:
+        found = _checked_file(blocks, claims.source_sha256) if claims.imported else _checked_take(blocks)
+    if isinstance(found, float):
+        seconds, tolerance_s = found, CODEC_S
     else:
-        found = _checked_take(blocks)
         if found.kept != found.frames:
             found.sha256 = _digest_of_start(read_blocks(path, library_key, take_key), 2 * found.kept)
         if {found.closing.get("sha256"), sound_sha256} - {None, found.sha256}:

@@ -41,6 +41,7 @@ from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 from vbdesk.outbox.library.integrity_check import HELD, NOT_KNOWN
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.rollback_detection import KeyringReading, read_keyring
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import (
@@ -135,6 +136,10 @@ class DiagnosticPorts(Protocol):
         """Lists the microphones."""
 
     @property
+    def policy(self) -> ManagedPolicy:
+        """What the organisation has set."""
+
+    @property
     def connect(self) -> Callable[[str, Credentials], Client]:
         """Makes a client."""
 
@@ -159,6 +164,7 @@ def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: 
     }
     facts["disk"] = _disk(around, findings)
     facts["microphones"] = _microphones(around, findings)
+    facts["policy"] = _policy(around, findings)
     profiles, in_use = _profiles(around, findings)
     facts["keyring"] = _keyring(profiles, findings)
     examinations = [_ProfileCheck(around, profile, findings, read_sounds) for profile in profiles]
@@ -265,6 +271,17 @@ def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> 
             )
         )
     return count
+
+
+def _policy(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> list[str]:
+    """Names of the entries that the organisation has set."""
+    names = around.policy.entries
+    if names:
+        told = message("Your organisation has set: {entries}.", entries=", ".join(names))
+        findings.append(DiagnosticFinding(N_("policy"), FindingStatus.GOOD, told))
+    faults = around.policy.faults
+    findings.extend(DiagnosticFinding(N_("policy"), FindingStatus.MEND, fault) for fault in faults)
+    return names
 
 
 def _profiles(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tuple[list[Profile], Profile | None]:

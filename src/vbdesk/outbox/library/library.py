@@ -35,6 +35,7 @@ from vbdesk.outbox.library.integrity_check import (
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.letterhead_setting import LetterheadSetting
 from vbdesk.outbox.library.listing import RecordingList
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_language import with_language_of_subject
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
@@ -93,6 +94,7 @@ class Library(RecordingList):
         keyring: KeyringReading | None = None,
         *,
         erases_at_service: bool = False,
+        policy: ManagedPolicy | None = None,
     ) -> None:
         """Open the library in `folder`; it is made if there is none.
 
@@ -103,10 +105,12 @@ class Library(RecordingList):
             actor: named in the audit log; a desk without account if None.
             keyring: the mark in the keyring; None if the keyring holds none.
             erases_at_service: whether removed recordings are erased at the service too, which runs on this computer.
+            policy: what the organisation has set; its settings cannot be changed.
 
         Raises:
             LibraryKeyWrong, LibraryUnreadable, OSError: it cannot be opened.
         """
+        self.policy = policy or ManagedPolicy()
         self.recording_folder = folder / "recording"
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
@@ -504,10 +508,10 @@ class Library(RecordingList):
         trash_days: int | None = None,
         detail: SubjectDetail | None = None,
     ) -> LibrarySettings:
-        """Change the given settings only; returns all settings. Notifies subscribers."""
+        """Change the given settings only, but what the policy sets; returns all settings. Notifies subscribers."""
         with self.store.changing():
             known = self.settings()
-            changed = LibrarySettings(
+            chosen = LibrarySettings(
                 send_rule=known.send_rule if send_rule is None else send_rule,
                 retention=known.retention if retention is None else retention,
                 paused=known.paused if paused is None else paused,
@@ -515,6 +519,7 @@ class Library(RecordingList):
                 trash_days=known.trash_days if trash_days is None else trash_days,
                 detail=detail or known.detail,
             )
+            changed = self.policy.applied_to(chosen)
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed

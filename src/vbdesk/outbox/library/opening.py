@@ -18,6 +18,7 @@ from vbdesk.outbox.library.integrity_check import (
     keyring_was_written,
 )
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, read_policy
 from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import READ_TIMEOUT_S, Vault, VaultError
@@ -43,11 +44,17 @@ class LockedLibrary(Library):
     """
 
     def __init__(
-        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: AuditPart = AuditPart.DESK
+        self,
+        profile: Profile,
+        folder: Path,
+        vault: Vault,
+        clock: Clock | None = None,
+        part: AuditPart = AuditPart.DESK,
+        policy: ManagedPolicy | None = None,
     ) -> None:
         """Open the recordings of `profile` in `folder`, made on first use. Blocks on the keyring and the disk.
 
-        `part` is named in the audit log.
+        `part` is named in the audit log. `policy` is that of this computer if None; it changes the settings here.
 
         Raises:
             LibraryInUse: another program has them open.
@@ -62,12 +69,17 @@ class LockedLibrary(Library):
             key = library_key(vault, profile, folder)
             keyring = None if profile.secrets == "session" else read_keyring(vault, profile.high_water_name)
             local = profile.kind == "local"
-            super().__init__(folder, key, clock, AuditActor(part, profile.account_id), keyring, erases_at_service=local)
+            actor = AuditActor(part, profile.account_id)
+            policy = read_policy() if policy is None else policy
+            super().__init__(folder, key, clock, actor, keyring, erases_at_service=local, policy=policy)
         except BaseException:
             self._held.release()
             raise
         with suppress(sqlite3.Error):  # a full disk must not block the recordings
             self.note(AuditAction.OPENED)
+            known = self.settings()
+            if self.policy.applied_to(known) != known:
+                self.change_settings()
             computer = None if profile.secrets == "session" else computer_mark(vault)
             if computer is not None and is_from_elsewhere(self.store, computer):
                 self._warnings += (COPIED,)

@@ -1,0 +1,197 @@
+"""What an organisation has set, and notices of new versions, in the desk."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton
+
+from vbdesk import __version__
+from vbdesk.client.update_notice import NoticeRefused, NoticeSource, VersionNotice
+from vbdesk.clock import ManualClock
+from vbdesk.desk.account.profiles_model import ProfilesViewModel
+from vbdesk.desk.account.update_notice_model import ASK_EVERY_S, UpdateNoticeViewModel
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.models.app_lock import AppLock
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.ui.managed_note import ManagedNote, managed_words
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.outbox.library.consent import ConsentPolicy
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
+from vbdesk.outbox.library.settings import Retention, RetentionRule
+from vbdesk.outbox.profiles.profiles import ProfileStore
+
+SERVICE = "https://voice.example"
+POLICY = ManagedPolicy(
+    service_url=SERVICE,
+    profile_name="Ward of the clinic",
+    language="en",
+    consent_policy=ConsentPolicy.REQUIRED,
+    app_lock_minutes=7,
+    retention=Retention(RetentionRule.AFTER_RESULT, 30),
+    update_notice="off",
+)
+SOURCE = NoticeSource("https://voice.example/versions.json", bytes(32))
+
+
+@pytest.fixture
+def managed(ports):
+    return replace(ports, policy=POLICY)
+
+
+def test_the_first_start_is_prefilled(managed, qtbot, tasks):
+    page = FirstStartPage(FirstStartViewModel(Setup(managed), tasks, policy=POLICY), managed.data_dir)
+    qtbot.addWidget(page)
+    assert (page.address.text(), page.address.isEnabled()) == (SERVICE, False)
+    assert page.address_field.below_text() == managed_words()
+    page.account.setText("acc-1")
+    page.key.setText("right-key")
+    page._model.set_address("https://elsewhere.example", "acc-1", "right-key")  # whatever reaches the model
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.go_on.click()
+    assert (opened.args[0].base_url, opened.args[0].name) == (SERVICE, "Ward of the clinic")
+
+
+def test_another_service_keeps_its_own_name(managed):
+    profile = Setup(managed).make_service(ServiceAddress("https://lab.example", "a", "k"), "session")
+    assert profile.name == "lab.example"
+
+
+def test_a_profile_with_a_set_name_is_not_renamed(managed, profile, qtbot, tasks):
+    store = ProfileStore(managed.config_dir)
+    store.save(profile)
+    model = ProfilesViewModel(profile, store, managed.vault, tasks, Navigator(), POLICY)
+    with qtbot.waitSignal(model.failed) as failed:
+        model.rename(profile.profile_id, "Mine")
+    assert failed.args == [managed_words()]
+    assert store.all() == [profile]
+
+
+def test_a_lock_that_is_wanted_is_not_turned_off_and_has_its_minutes(managed, qtbot, tasks):
+    preferences = PreferenceStore(managed.config_dir)
+    preferences.change(lock_after=60)
+    lock = AppLock(ServiceKeys(managed), preferences, managed.clock, tasks, None, POLICY.app_lock_minutes)
+    with qtbot.waitSignal(lock.changed) as changed:
+        lock.read()
+    assert changed.args[0].lock_after == 7
+    with qtbot.waitSignal(lock.failed) as failed:
+        lock.turn_off("four calm otters swim")
+    assert failed.args == [managed_words()]
+
+
+def test_account_shows_what_is_set_and_nobody_can_change_it(managed, qtbot, open_desk):
+    Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
+    desk = open_desk(managed)
+    qtbot.waitUntil(lambda: desk.workspace is not None and desk.window.page() is not None)
+    desk.workspace.navigator.open("account")
+    qtbot.waitUntil(lambda: getattr(desk.window.page(), "built", False))
+    page = desk.window.page()
+    qtbot.waitUntil(lambda: page.consent.policy.choice() == "required")
+    qtbot.waitUntil(lambda: page.rules.keeping.choice() == "after_result")
+    rename = f"rename-{desk.workspace.profile.profile_id}"
+    qtbot.waitUntil(lambda: page.findChild(QAbstractButton, rename) is not None)
+    controls = (page.consent.policy, page.rules.keeping, page.rules.days, page.desk.reading, page.desk.notice)
+    for control in (*controls, page.findChild(QAbstractButton, rename)):
+        assert not control.isEnabled()
+    assert page.rules.days.text() == "30"
+    assert page.desk.reading_field.below_text() == page.desk.notice_field.below_text() == managed_words()
+    assert len(page.findChildren(ManagedNote)) == 4  # service, consent, retention, name of the profile
+    assert page.consent.kind.isEnabled()
+    assert page.rules.trash.isEnabled()
+
+
+class Publisher:
+    """Gives notices, and counts how often it was asked."""
+
+    def __init__(self, version="99.0"):
+        self.version = version
+        self.asked = []
+
+    def ask(self, source, now, newest_seen):
+        self.asked.append((source, newest_seen))
+        if self.version is None:
+            raise NoticeRefused("The address of new versions does not answer as expected.")
+        return VersionNotice(self.version, date(2026, 11, 20), "https://voice.example/download")
+
+
+@pytest.fixture
+def publisher():
+    return Publisher()
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def notices(ports, publisher, clock, qtbot, tasks):
+    """Make the model; `shown` reads it and gives the address and the line."""
+
+    def make(policy=None):
+        model = UpdateNoticeViewModel(
+            PreferenceStore(ports.config_dir), policy or ManagedPolicy(), publisher.ask, clock, tasks
+        )
+
+        def shown(act=model.read):
+            with qtbot.waitSignal(model.shown) as told:
+                act()
+            return tuple(told.args)
+
+        model.told = shown
+        return model
+
+    return make
+
+
+def test_nothing_is_asked_until_somebody_gives_an_address(notices, publisher):
+    assert notices().told() == ("", "")
+    assert publisher.asked == []
+
+
+def test_a_new_version_is_told_once_it_is_there_and_asked_for_once_a_day(notices, publisher, clock):
+    model = notices()
+    line = "Version 99.0 is available: https://voice.example/download"
+    assert model.told(lambda: model.choose(str(SOURCE))) == (str(SOURCE), line)
+    assert notices().told() == (str(SOURCE), line)
+    assert publisher.asked == [(SOURCE, "")]
+    clock.advance(ASK_EVERY_S)
+    publisher.version = None
+    assert model.told() == (str(SOURCE), line)  # what is known stays
+    assert publisher.asked == [(SOURCE, ""), (SOURCE, "99.0")]
+    assert model.told(lambda: model.choose("")) == ("", "")
+    clock.advance(ASK_EVERY_S)
+    assert model.told() == ("", "")
+    assert len(publisher.asked) == 2
+
+
+@pytest.mark.parametrize(("version", "line"), [(__version__, ""), (None, "does not answer as expected")])
+def test_no_newer_version_says_nothing_and_a_failure_says_so(notices, publisher, version, line):
+    publisher.version = version
+    model = notices()
+    told = model.told(lambda: model.choose(str(SOURCE)))[1]
+    assert (line in told) if line else told == ""
+
+
+def test_an_address_without_a_key_is_not_taken(notices, publisher):
+    model = notices()
+    assert model.choose("https://voice.example/versions.json").startswith("Enter the whole address")
+    assert model.told() == ("", "")
+
+
+def test_the_organisation_decides_on_notices(notices, publisher):
+    assert notices(POLICY).told() == ("", "")
+    model = notices(ManagedPolicy(update_notice=SOURCE))
+    assert model.told()[0] == str(SOURCE)
+    assert model.choose("") is None
+    assert model.told()[0] == str(SOURCE)
+    assert len(publisher.asked) == 1
+
+
+def test_a_file_that_somebody_edited_asks_nobody(notices, publisher, ports):
+    PreferenceStore(ports.config_dir).change(update_notice="http://voice.example/#x")
+    assert notices().told() == ("", "")
+    assert publisher.asked == []
