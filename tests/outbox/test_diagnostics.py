@@ -28,6 +28,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.store import ROWS_MISSING
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
@@ -76,6 +77,7 @@ class World:
     service: object
     keys: MemoryVault = field(default_factory=MemoryVault)
     lister: Microphones = field(default_factory=Microphones)
+    policy: ManagedPolicy = ManagedPolicy()
 
     def connect(self, base_url, credentials):
         return Client(base_url, credentials, retries=RetryRule.NEVER, transport=self.service)

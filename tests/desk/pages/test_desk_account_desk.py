@@ -94,10 +94,10 @@ def test_the_tabulator_goes_through_the_choices_as_they_stand(account, qtbot):
     account.activateWindow()
     desk.text_size.setFocus()
     passed = []
-    for _ in range(3):
+    for _ in range(4):
         qtbot.keyClick(account.focusWidget(), Qt.Key.Key_Tab)
         passed.append(account.focusWidget())
-    assert passed == [desk.language, desk.pedal, desk.open_folder]
+    assert passed == [desk.language, desk.pedal, desk.notice, desk.open_folder]
 
 
 def test_the_folder_is_shown_and_can_be_opened(account, ports, network):
