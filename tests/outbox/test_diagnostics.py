@@ -77,7 +77,7 @@ class World:
     service: object
     keys: MemoryVault = field(default_factory=MemoryVault)
     lister: Microphones = field(default_factory=Microphones)
-    policy: ManagedPolicy = ManagedPolicy()
+    policy: ManagedPolicy = field(default_factory=ManagedPolicy)
 
     def connect(self, base_url, credentials):
         return Client(base_url, credentials, retries=RetryRule.NEVER, transport=self.service)

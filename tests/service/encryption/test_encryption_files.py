@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import windows_files
 from vbdesk.service.encryption.file_format import (
     CHUNK_BYTES,
     HEADER_BYTES,
@@ -164,7 +165,7 @@ def test_the_key_of_a_removed_file_is_destroyed_with_its_last_name(files, tmp_pa
     path = write(files, b"sound")
     other = tmp_path / "other"
     os.link(path, other)
-    with path.open("rb") as held:
+    with windows_files.lifted(), path.open("rb") as held:
         remove_for_good(path)
         assert read(files, other) == b"sound", "its other name still needs the key"
         remove_for_good(other)
@@ -173,10 +174,24 @@ def test_the_key_of_a_removed_file_is_destroyed_with_its_last_name(files, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_windows_removes_a_file_with_its_key_once_nobody_reads_it(files, tmp_path):
+    path = write(files, b"sound")
+    other = tmp_path / "other"
+    os.link(path, other)
+    remove_for_good(path)
+    assert read(files, other) == b"sound"
+    with other.open("rb") as held:
+        with pytest.raises(PermissionError):
+            remove_for_good(other)
+        assert held.read(HEADER_BYTES) == MAGIC + bytes(HEADER_BYTES - len(MAGIC)), "the key is gone at once"
+    remove_for_good(other)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_plain_file_is_removed_too(tmp_path):
     path = tmp_path / "plain"
     path.write_bytes(b"sound")
-    with path.open("rb") as held:
+    with windows_files.lifted(), path.open("rb") as held:
         remove_for_good(path)
         assert held.read() == b"sound"
     assert not path.exists()
