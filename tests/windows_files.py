@@ -54,9 +54,7 @@ def install() -> None:
 def _ruled(call: Call, check: Call) -> Call:
     def ruled(*args: Any, **kwargs: Any) -> Any:
         place = _place_in_vbdesk(sys._getframe(1))
-        if (
-            place is not None and not kwargs and not _lifted
-        ):  # with a folder's descriptor only shutil.rmtree, which removes one by one
+        if place is not None and not kwargs and not _lifted:  # with options: `shutil.rmtree`
             reason = check(*args)
             if reason is not None:
                 refused.append(f"{call.__name__} at {place}: {reason}")
