@@ -17,10 +17,10 @@ from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.ui.managed_note import ManagedNote, managed_words
+from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.consent import ConsentPolicy
-from vbdesk.outbox.library.managed_policy import ManagedPolicy
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.profiles.profiles import ProfileStore
 

@@ -152,6 +152,14 @@ def test_a_file_that_is_none_is_told(policy_file, content):
     assert str(policy_file) in str(policy.faults[0])
 
 
+@pytest.mark.parametrize("content", [b"", b"bplist00junk", b"<?xml version='1.0'?><plist><dict><key>", b"\x00" * 40])
+def test_preferences_that_are_none_are_told(tmp_path, monkeypatch, content):
+    monkeypatch.setattr(managed_policy, "MAC_FOLDER", tmp_path)
+    (tmp_path / "org.vbdesk.desk.plist").write_bytes(content)
+    policy = read_policy("darwin")
+    assert (policy, len(policy.faults)) == (ManagedPolicy(), 1)
+
+
 def test_the_sound_can_be_kept_for_ever(policy_file):
     policy_file.write_text('retention_days = "for_ever"')
     assert read_policy("linux").retention == Retention()

@@ -21,14 +21,12 @@ import httpx
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from vbdesk.language import N_, message
+from vbdesk.language import message
 
 LONGEST_ANSWER = 16 * 1024  # bytes
 TIMEOUT_S = 15.0
 KEY_BYTES = 32
 PRODUCT = "vbdesk"
-_NO_ANSWER = N_("The address of new versions does not answer as expected.")
-_UNREADABLE = N_("The notice of new versions cannot be read.")
 _VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){1,3}")
 _CLOCKS_DIFFER = timedelta(days=1)
 
@@ -114,7 +112,7 @@ def checked_notice(answer: bytes, key: bytes, now: datetime, newest_seen: str = 
     try:
         notice, valid_until = _parsed(json.loads(text))
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise NoticeRefused(message(_UNREADABLE)) from None
+        raise _unreadable() from None
     today = now.astimezone(UTC).date()
     if valid_until < today or notice.published > today + _CLOCKS_DIFFER:
         raise NoticeRefused(message("The notice of new versions is not valid on this date."))
@@ -141,13 +139,13 @@ def _fetched(url: str, transport: httpx.BaseTransport | None) -> bytes:
             client.stream("GET", url, headers={"User-Agent": PRODUCT, "Accept-Encoding": "identity"}) as answer,
         ):
             if answer.status_code != httpx.codes.OK:
-                raise NoticeRefused(message(_NO_ANSWER))
+                raise _no_answer()
             for part in answer.iter_raw():
                 content += part
                 if len(content) > LONGEST_ANSWER:
-                    raise NoticeRefused(message(_UNREADABLE))
+                    raise _unreadable()
     except httpx.HTTPError:
-        raise NoticeRefused(message(_NO_ANSWER)) from None
+        raise _no_answer() from None
     return bytes(content)
 
 
@@ -156,3 +154,11 @@ def _decoded(text: str) -> bytes:
     if not re.fullmatch(r"[A-Za-z0-9_-]*={0,2}", text):
         raise ValueError(text)
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _no_answer() -> NoticeRefused:
+    return NoticeRefused(message("The address of new versions does not answer as expected."))
+
+
+def _unreadable() -> NoticeRefused:
+    return NoticeRefused(message("The notice of new versions cannot be read."))

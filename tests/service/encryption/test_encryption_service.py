@@ -19,6 +19,7 @@ import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner
 
+import windows_files
 from vbdesk.cli.main import app as vbdesk
 from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC, is_encrypted_file
@@ -181,7 +182,7 @@ def test_erasing_destroys_the_recordings_key_and_every_result(serve, key_file):
     wrapped = stored.read_bytes()[len(MAGIC) : HEADER_BYTES]
     assert wrapped in stored.read_bytes()
     account = served.headers["X-Account-ID"]
-    with stored.open("rb") as held:
+    with windows_files.lifted(), stored.open("rb") as held:
         operate(
             served.data_dir, "job", "delete", "--account", account, "--job", job_id,
             environment={"VBDESK_KEY_FILE": str(key_file)},

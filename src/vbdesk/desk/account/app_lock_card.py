@@ -9,10 +9,10 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
-from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, ngettext
+from vbdesk.outbox.library.managed_policy import managed_words
 from vbdesk.outbox.profiles.service_key import LockState
 
 

@@ -14,13 +14,13 @@ from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
-from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.language import N_, _, pgettext
+from vbdesk.outbox.library.managed_policy import managed_words
 
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100

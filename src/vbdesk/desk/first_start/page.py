@@ -13,11 +13,11 @@ from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
-from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _
+from vbdesk.outbox.library.managed_policy import managed_words
 
 _COLUMN = 920
 _PROMISES = (

@@ -11,7 +11,7 @@ from vbdesk.clock import Clock
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.managed_note import managed_words
+from vbdesk.outbox.library.managed_policy import managed_words
 from vbdesk.outbox.profiles.service_key import LockState
 
 LOCK_AFTER = (1, 2, 5, 10, 15, 30, 60)

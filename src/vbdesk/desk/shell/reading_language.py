@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QApplication
 
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.managed_note import managed_words
 from vbdesk.language import (
     Language,
     available_languages,
@@ -19,6 +18,7 @@ from vbdesk.language import (
     use,
 )
 from vbdesk.language.catalogs import SOURCE, catalog
+from vbdesk.outbox.library.managed_policy import managed_words
 
 _QT_TEXTS = "qtTexts"
 

@@ -5,12 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _
-
-
-def managed_words() -> str:
-    """Why a value cannot be changed."""
-    return _("Set by your organisation.")
+from vbdesk.outbox.library.managed_policy import managed_words
 
 
 class ManagedNote(QWidget):

@@ -14,7 +14,6 @@ import importlib
 import logging
 import plistlib
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +22,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vbdesk.client.update_notice import NoticeSource, read_notice_source
-from vbdesk.language import Message, language_of, message
+from vbdesk.data_files import DataFileError, read_toml
+from vbdesk.language import Message, _, language_of, message
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule
 from vbdesk.outbox.profiles.profiles import LONGEST_NAME
@@ -68,7 +68,7 @@ class ManagedPolicy:
     @property
     def entries(self) -> list[str]:
         """Names of the entries that are set."""
-        return [entry for entry, (name, _) in _ENTRIES.items() if getattr(self, name) is not None]
+        return [entry for entry, (name, _parse) in _ENTRIES.items() if getattr(self, name) is not None]
 
     def is_service(self, base_url: str | None) -> bool:
         """Whether this is the address that is set."""
@@ -90,8 +90,8 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
             values = read()
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, plistlib.InvalidFileException) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
+        except Exception as error:  # of any parser: a policy never stops the program
+            reason = error if isinstance(error, DataFileError) else type(error).__name__
             faults.append(
                 message("The policy in {place} cannot be read ({reason}); it is ignored.", place=place, reason=reason)
             )
@@ -101,6 +101,11 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
     for fault in policy.faults:
         log.warning("An entry of the organisation's policy is ignored: %s", fault)
     return policy
+
+
+def managed_words() -> str:
+    """Why a value cannot be changed."""
+    return _("Set by your organisation.")
 
 
 def _parsed(found: Values, faults: list[Message]) -> ManagedPolicy:
@@ -199,7 +204,7 @@ def _places(platform: str) -> Iterator[tuple[str, Callable[[], Values]]]:
         for file in (MAC_FOLDER / MAC_FILE, MAC_FOLDER / getpass.getuser() / MAC_FILE):
             yield str(file), partial(_preferences, file)
     else:
-        yield str(LINUX_FILE), lambda: tomllib.loads(LINUX_FILE.read_text(encoding="utf-8"))
+        yield str(LINUX_FILE), _file_values
 
 
 def _registry_values(hive: str) -> Values:
@@ -211,6 +216,12 @@ def _registry_values(hive: str) -> Values:
             name, value, _kind = registry.EnumValue(key, place)
             values[name] = value
     return values
+
+
+def _file_values() -> Values:
+    if not LINUX_FILE.exists():
+        raise FileNotFoundError(LINUX_FILE)
+    return read_toml(LINUX_FILE)
 
 
 def _preferences(file: Path) -> Values:
