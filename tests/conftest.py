@@ -86,6 +86,13 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def rules_of_windows(request):
+    """Some tests run under Windows' rules for open files."""
+    with windows_files.applied(request.node.nodeid.startswith(windows_files.RULED)):
+        yield
+
+
+@pytest.fixture(autouse=True)
 def no_log_of_an_earlier_program():
     """A log that a test set up ends with it: its terminal is closed, and a later line would fail on it."""
     root, ours = logging.getLogger(), logging.getLogger("vbdesk")

@@ -1,4 +1,4 @@
-"""The rules of Windows for open files hold for vbdesk in every test, and only for it."""
+"""The rules of Windows for open files hold for vbdesk in the listed tests, and only for it."""
 
 import os
 import shutil
@@ -69,6 +69,17 @@ def test_a_file_opened_for_reading_is_not_flushed(taken):
 )
 def test_what_windows_allows_is_done(taken, code):
     as_vbdesk(code, **taken)
+
+
+def test_other_tests_run_without_the_rules(taken):
+    with windows_files.applied(False):
+        as_vbdesk("os.unlink(folder / 'open')", **taken)
+    assert not (taken["folder"] / "open").exists()
+
+
+def test_the_listed_tests_exist():
+    root = Path(__file__).parents[1]
+    assert [name for name in windows_files.RULED if not list(root.glob(f"{name}*"))] == []
 
 
 def test_tests_and_other_packages_are_left_alone(taken):

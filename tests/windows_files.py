@@ -1,4 +1,4 @@
-"""Windows' rules for open files, on other systems: what vbdesk may not do there fails here too.
+"""Windows' rules for open files, on Linux: what vbdesk may not do there fails here too, in the tests of `RULED`.
 
 Windows refuses to delete, rename or replace a file that a program has open, a folder with such a file in it, a rename
 to a name that is taken, and to flush a file that was opened for reading only. `install` lets calls from `src/vbdesk` in
@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,19 +25,56 @@ STANDARD = str(Path(os.__file__).parent) + os.sep
 refused: list[str] = []
 """What was refused, with the place in vbdesk, since the start of this process."""
 
-_lifted: list[bool] = []
+RULED = (
+    "tests/capture/test_crash_recovery.py",
+    "tests/capture/test_encrypted_take.py",
+    "tests/capture/test_take.py",
+    "tests/cli/test_bundle.py",
+    "tests/cli/test_export.py",
+    "tests/client/",
+    "tests/outbox/test_app_lock.py",
+    "tests/outbox/test_bundle_",
+    "tests/outbox/test_damaged_takes.py",
+    "tests/outbox/test_disk_faults.py",
+    "tests/outbox/test_file_import.py",
+    "tests/outbox/test_integrity_check.py",
+    "tests/outbox/test_library.py",
+    "tests/outbox/test_log_file.py",
+    "tests/outbox/test_migrations.py",
+    "tests/outbox/test_opening.py",
+    "tests/outbox/test_profiles.py",
+    "tests/outbox/test_retention.py",
+    "tests/outbox/test_rollback_detection.py",
+    "tests/outbox/test_sound_files.py",
+    "tests/outbox/test_trash.py",
+    "tests/outbox/test_vault.py",
+    "tests/report/test_report_data.py",
+    "tests/report/test_report_exports.py",
+    "tests/service/encryption/",
+    "tests/service/maintenance/",
+    "tests/service/storage/",
+    "tests/test_windows_files.py",
+)
+"""Tests that run under the rules: what makes, replaces and removes files."""
+
+_holding: list[bool] = [False]
 
 Call = Callable[..., Any]
 
 
 @contextmanager
-def lifted() -> Iterator[None]:
-    """Without the rules, for a test of what only other systems can do."""
-    _lifted.append(True)
+def applied(holding: bool) -> Iterator[None]:
+    """With the rules or without them, in all threads."""
+    _holding.append(holding)
     try:
         yield
     finally:
-        _lifted.pop()
+        _holding.pop()
+
+
+def lifted() -> AbstractContextManager[None]:
+    """Without the rules, for a test of what only other systems can do."""
+    return applied(False)
 
 
 def install() -> None:
@@ -54,7 +91,7 @@ def install() -> None:
 def _ruled(call: Call, check: Call) -> Call:
     def ruled(*args: Any, **kwargs: Any) -> Any:
         place = _place_in_vbdesk(sys._getframe(1))
-        if place is not None and not kwargs and not _lifted:  # with options: `shutil.rmtree`
+        if place is not None and not kwargs and _holding[-1]:  # with options: `shutil.rmtree`
             reason = check(*args)
             if reason is not None:
                 refused.append(f"{call.__name__} at {place}: {reason}")
