@@ -19,8 +19,9 @@ from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.outbox.library import managed_policy
 from vbdesk.outbox.library.consent import ConsentPolicy
-from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words, read_policy
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.profiles.profiles import ProfileStore
 
@@ -37,8 +38,23 @@ POLICY = ManagedPolicy(
 SOURCE = NoticeSource("https://voice.example/versions.json", bytes(32))
 
 
+POLICY_FILE = """
+service_url = "https://voice.example"
+profile_name = "Ward of the clinic"
+language = "en"
+consent_policy = "required"
+app_lock_minutes = 7
+retention_days = 30
+update_notice = "off"
+"""
+
+
 @pytest.fixture
-def managed(ports):
+def managed(ports, tmp_path, monkeypatch):
+    """A computer with a policy: for the window, and for every library that is opened."""
+    monkeypatch.setattr(managed_policy, "LINUX_FILE", tmp_path / "policy.toml")
+    managed_policy.LINUX_FILE.write_text(POLICY_FILE)
+    assert read_policy("linux") == POLICY
     return replace(ports, policy=POLICY)
 
 
