@@ -94,7 +94,9 @@ def mint(client) -> dict:
 
 
 def put(grant: dict) -> httpx.Response:
-    return httpx.put(grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False)
+    return httpx.put(
+        grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False, timeout=120
+    )
 
 
 def assert_refused(answer: httpx.Response) -> None:
@@ -269,7 +271,9 @@ def test_a_put_that_arrives_after_the_suspension_leaves_nothing(service, account
         on_account(service, account, "suspend")
         yield AUDIO[1000:]
 
-    answer = httpx.put(grant["upload_url"], content=body(), headers=grant["required_headers"], trust_env=False)
+    answer = httpx.put(
+        grant["upload_url"], content=body(), headers=grant["required_headers"], trust_env=False, timeout=120
+    )
     assert (answer.status_code, "<Code>AccessDenied</Code>" in answer.text) == (403, True)
     assert stored(service) == []
 

@@ -186,5 +186,5 @@ def test_v1_routes_accept_the_secret_key_only(service, account, serve_app):
         return account.account_id
 
     url = serve_app(app) + "/who"
-    assert httpx.get(url, headers=account.v1_headers, trust_env=False).json() == account.account_id
-    assert httpx.get(url, headers=account.headers, trust_env=False).status_code == 401
+    assert httpx.get(url, headers=account.v1_headers, trust_env=False, timeout=120).json() == account.account_id
+    assert httpx.get(url, headers=account.headers, trust_env=False, timeout=120).status_code == 401

@@ -48,7 +48,7 @@ class StoreServer(ReadyProcess):
 
     def set_mood(self, **mood: Any) -> None:
         """Set how it treats requests, see `moods.Mood`; without arguments it works normally."""
-        httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False).raise_for_status()
+        httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False, timeout=120).raise_for_status()
 
     def kept(self) -> ObjectFiles:
         """Return all stored objects, from its folder."""

@@ -47,7 +47,7 @@ class Served:
     ready_file: Path
 
     def get(self, path: str) -> httpx.Response:
-        return httpx.get(self.base_url + path, trust_env=False)
+        return httpx.get(self.base_url + path, trust_env=False, timeout=120)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def run_here(*options: str | Path):
 def test_it_answers_when_the_ready_file_is_there_and_ends_cleanly_even_in_the_middle_of_a_request(start, tmp_path):
     served = start()
     assert served.get("/readyz").json() == {"status": "ok", "encryption": "off"}
-    assert httpx.put(served.storage_url + "/x", trust_env=False).status_code == 403
+    assert httpx.put(served.storage_url + "/x", trust_env=False, timeout=120).status_code == 403
     refused = run_here("--data-dir", served.data_dir, "--port", 0, "--storage-port", 0)
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
     assert "Another vbdesk serve" in refused.stderr

@@ -100,7 +100,9 @@ def test_window_of_the_rate_limit_slides(service: Any, standard: httpx.Client) -
 
 def test_upload_may_be_analysed_for_a_day_after_its_address_expired(service: Any, client: httpx.Client) -> None:
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
-    put = httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
+    put = httpx.put(
+        grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=120
+    )
     assert put.is_success
     service.clock.advance(900 + DAY_S)
     submit(client, f"{SIGN}/analyze", None, audio_upload_ref=grant["upload_ref"])
@@ -271,7 +273,7 @@ def test_membership_moves_through_the_states_of_its_job(service: Any, client: ht
 
 def test_past_uploads_are_removed_from_the_store(service: Any, client: httpx.Client) -> None:
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
-    httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
+    httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=120)
     context = service.context
     service.clock.advance(900 + DAY_S + 1)
     UploadService.of(context).remove_past()

@@ -136,7 +136,7 @@ def test_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(still: httpx.
 def test_upload_address_gives_nothing_back(api: httpx.Client) -> None:
     grant = mint(api)
     put(grant, SPEECH)
-    assert httpx.get(grant["upload_url"], trust_env=False).status_code >= 400
+    assert httpx.get(grant["upload_url"], trust_env=False, timeout=120).status_code >= 400
 
 
 @pytest.mark.parametrize("reference", ["nonsense", "019f0000-0000-7000-8000-000000000000", "../../vbdesk.db"])

@@ -126,9 +126,13 @@ def test_what_cannot_be_read_is_refused_with_the_same_header(service):
 
 def test_no_answer_of_the_store_and_of_the_operations_port_may_be_stored(service, client, serve_app):
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
-    puts = [httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False)]
-    puts += [httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False)]
-    puts += [httpx.put(service.storage_url + "/x", content=b"s", trust_env=False)]
+    puts = [
+        httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=120)
+    ]
+    puts += [
+        httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=120)
+    ]
+    puts += [httpx.put(service.storage_url + "/x", content=b"s", trust_env=False, timeout=120)]
     assert [answer.status_code for answer in puts] == [200, 412, 403]
     assert not any(map(stored_by_caches, puts))
     readiness = api_readiness(service.context)
@@ -136,4 +140,4 @@ def test_no_answer_of_the_store_and_of_the_operations_port_may_be_stored(service
     origin = serve_app(operations)
     for route in operations.routes:
         assert isinstance(route, Route)
-        assert not stored_by_caches(httpx.get(origin + route.path, trust_env=False))
+        assert not stored_by_caches(httpx.get(origin + route.path, trust_env=False, timeout=120))

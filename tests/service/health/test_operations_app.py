@@ -26,7 +26,7 @@ class Told:
         self._base_url = base_url
 
     def text(self) -> str:
-        answer = httpx.get(f"{self._base_url}/metrics", trust_env=False)
+        answer = httpx.get(f"{self._base_url}/metrics", trust_env=False, timeout=120)
         assert answer.status_code == 200
         return answer.text
 

@@ -42,13 +42,13 @@ def reasons(readiness: Readiness) -> list[Reason]:
 def test_a_process_that_drains_says_so_on_both_ports(start_service: Any, serve_app: Any):
     service = start_service()
     operations = serve_app(create_ops_app(service.context, api_readiness(service.context)))
-    assert httpx.get(f"{operations}/readyz", trust_env=False).status_code == 200
+    assert httpx.get(f"{operations}/readyz", trust_env=False, timeout=120).status_code == 200
     service.context.draining.set()
     for origin in (service.base_url, operations):
-        answer = httpx.get(f"{origin}/readyz", trust_env=False)
+        answer = httpx.get(f"{origin}/readyz", trust_env=False, timeout=120)
         assert answer.status_code == 503
         assert answer.json()["reasons"] == [{"check": "process", "reason": "draining"}]
-        assert httpx.get(f"{origin}/healthz", trust_env=False).status_code == 200
+        assert httpx.get(f"{origin}/healthz", trust_env=False, timeout=120).status_code == 200
 
 
 def test_a_database_of_a_newer_release_is_not_ours(context: Any):

@@ -119,7 +119,11 @@ def test_answers_for_no_page_vary_by_origin_too(open_service):
 @pytest.mark.parametrize("path", ["/console", "/console/sign-in", "/console/style.css", "/docs", "/healthz", "/readyz"])
 def test_the_console_and_the_pages_are_never_open(open_service, path):
     url = open_service.base_url + path
-    answers = [preflight(url), preflight(url, "GET"), httpx.get(url, headers={"Origin": PAGE}, trust_env=False)]
+    answers = [
+        preflight(url),
+        preflight(url, "GET"),
+        httpx.get(url, headers={"Origin": PAGE}, trust_env=False, timeout=120),
+    ]
     assert [cors_headers(answer) for answer in answers] == [set(), set(), set()]
 
 
@@ -131,7 +135,7 @@ def test_a_page_puts_a_recording_to_the_store(open_service):
     assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (200, "PUT")
     headers = {**grant["required_headers"], "Origin": PAGE}
     for status in (200, 412):
-        put = httpx.put(grant["upload_url"], content=b"sound", headers=headers, trust_env=False)
+        put = httpx.put(grant["upload_url"], content=b"sound", headers=headers, trust_env=False, timeout=120)
         assert (put.status_code, put.headers["access-control-allow-origin"]) == (status, PAGE)
 
 

@@ -71,7 +71,7 @@ def test_a_crash_answers_500_in_shape_and_keeps_the_path_out_of_our_log(serve_ap
         raise RuntimeError("disk on fire")
 
     with caplog.at_level(logging.ERROR, logger="vbdesk"):
-        answer = httpx.get(serve_app(app) + "/groups/jane-doe", trust_env=False)
+        answer = httpx.get(serve_app(app) + "/groups/jane-doe", trust_env=False, timeout=120)
     assert answer.json() == {
         "code": "PROCESSING_ERROR",
         "message": "The service could not finish the request. Try again in a moment.",
@@ -92,7 +92,9 @@ def test_a_name_in_the_path_is_looked_up_before_the_body(service, account, serve
     @app.post("/groups/{group_id}", dependencies=guard(Bucket.GENERAL, check=nobody))
     def add(group_id: str, body: Annotated[dict[str, str], json_body(dict[str, str])]) -> None: ...
 
-    answer = httpx.post(serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False)
+    answer = httpx.post(
+        serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False, timeout=120
+    )
     assert answer.status_code == 404
 
 

@@ -99,7 +99,7 @@ def test_an_address_without_signature_is_denied(grant):
 
 
 def test_only_put_is_taken(grant):
-    answer = httpx.get(grant["upload_url"], trust_env=False)
+    answer = httpx.get(grant["upload_url"], trust_env=False, timeout=120)
     assert (answer.status_code, code_of(answer)) == (405, "MethodNotAllowed")
 
 
@@ -292,7 +292,9 @@ def test_whatever_an_address_says_the_answer_is_xml(service, name: bytes, path: 
 
 
 def test_a_name_with_control_characters_is_told_without_them(service):
-    answer = httpx.put(f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False)
+    answer = httpx.put(
+        f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False, timeout=120
+    )
     assert ET.fromstring(answer.content).findtext("ParameterName") == "a\ufffdb\ufffd\ufffdc\t"
 
 

@@ -236,7 +236,9 @@ def test_a_put_that_fills_the_disk_gets_the_stores_error_and_may_be_retried(full
     assert int(answer.headers["Retry-After"]) >= 1
     assert objects_of(full) == []
     disk.clear()
-    assert httpx.put(grant["upload_url"], content=AUDIO, headers=headers, trust_env=False).status_code == 200
+    assert (
+        httpx.put(grant["upload_url"], content=AUDIO, headers=headers, trust_env=False, timeout=120).status_code == 200
+    )
 
 
 def test_a_fetch_that_fills_the_disk_is_refused_and_leaves_nothing(start_service, disk, serve_app):
@@ -339,7 +341,7 @@ def test_below_the_reserve_only_submits_mints_and_puts_are_refused(start_service
     for path in ("/api/v1/wellness/analyze-audio-url", "/api/v1/anemia/analyze-and-diarize-audio-url"):
         assert_no_room(client.post(path, json={"url": "https://example.org/a.wav"}, headers=headers))
     assert_no_room(client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}, headers=headers))
-    put = httpx.put(grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False)
+    put = httpx.put(grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False, timeout=120)
     assert (put.status_code, "<Code>ServiceUnavailable</Code>" in put.text) == (503, True)
     for path in READS:
         assert client.get(path.format(job=job), headers=headers).status_code == 200, path
@@ -347,7 +349,7 @@ def test_below_the_reserve_only_submits_mints_and_puts_are_refused(start_service
     assert client.post("/v2/models/pulse/analyze", headers={"X-Account-ID": "x"}).status_code == 401
     scarce(100 * 1024**2 + MAX_AUDIO_BYTES)
     assert client.post(ANALYZE[0], files={"audio": AUDIO}, headers=headers).status_code == 200
-    put = httpx.put(grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False)
+    put = httpx.put(grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False, timeout=120)
     assert put.status_code == 200
 
 

@@ -35,7 +35,9 @@ def mint(client, size: int | None = None) -> httpx.Response:
 
 
 def put(grant: dict, content: bytes = AUDIO) -> httpx.Response:
-    return httpx.put(grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False)
+    return httpx.put(
+        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=120
+    )
 
 
 def analyze(client, grant: dict) -> httpx.Response:

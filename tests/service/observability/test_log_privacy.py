@@ -87,8 +87,14 @@ def drive(client: httpx.Client) -> Any:
     client.post("/v2/groups", content=f'{{"group_id": "{GROUP}"'.encode())
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac", "file_name": GROUP}).json()
     for _ in range(2):  # the second is refused: objects are written once
-        httpx.put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"], trust_env=False)
-    httpx.put(grant["upload_url"] + "0", content=b"x", headers=grant["required_headers"], trust_env=False)
+        httpx.put(
+            grant["upload_url"],
+            content=SPEECH.read_bytes(),
+            headers=grant["required_headers"],
+            trust_env=False,
+            timeout=120,
+        )
+    httpx.put(grant["upload_url"] + "0", content=b"x", headers=grant["required_headers"], trust_env=False, timeout=120)
     return grant
 
 

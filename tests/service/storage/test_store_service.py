@@ -62,7 +62,9 @@ def api(service):
 
 def uploaded(api, content=SPEECH, **told):
     grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac", **told}).json()
-    answer = httpx.put(grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False)
+    answer = httpx.put(
+        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=120
+    )
     return grant["upload_ref"], answer
 
 
@@ -219,7 +221,9 @@ def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_later_uploads(c
     eraser.erase_account(account.account_id)
     withdrawn = 3
     assert len(folders(cloud)) == 1 + others_objects + withdrawn
-    put = httpx.put(open_grant["upload_url"], content=SPEECH, headers=open_grant["required_headers"], trust_env=False)
+    put = httpx.put(
+        open_grant["upload_url"], content=SPEECH, headers=open_grant["required_headers"], trust_env=False, timeout=120
+    )
     assert put.status_code == 412, "an empty object lies there until the address has ended"
     clock.ahead += 7200
     assert sweep_orphans(context).quarantined == 0

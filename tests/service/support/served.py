@@ -181,7 +181,11 @@ def upload(client: httpx.Client, recording: Path, content_type: str) -> str:
     """Create an upload address, upload and return the reference."""
     grant = client.post("/v2/audio/uploads", json={"content_type": content_type}).raise_for_status().json()
     put = httpx.put(
-        grant["upload_url"], content=recording.read_bytes(), headers=grant["required_headers"], trust_env=False
+        grant["upload_url"],
+        content=recording.read_bytes(),
+        headers=grant["required_headers"],
+        trust_env=False,
+        timeout=120,
     )
     put.raise_for_status()
     reference: str = grant["upload_ref"]
