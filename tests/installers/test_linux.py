@@ -41,7 +41,12 @@ LINUX = Path(package.__file__).parent
     ],
 )
 def test_what_goes_along(place, kept):
-    assert frozen_parts.is_kept(place, {"de", "pt"}) is kept
+    assert frozen_parts.is_kept(place, {"de", "pt"}, "linux") is kept
+
+
+def test_only_debian_brings_its_own_client_of_postgresql():
+    place = "psycopg_binary/pq.pyd"
+    assert [frozen_parts.is_kept(place, (), system) for system in ("linux", "win32", "darwin")] == [False, True, True]
 
 
 def test_libraries_of_the_system_are_left_to_its_package_manager():

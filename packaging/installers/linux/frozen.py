@@ -24,6 +24,9 @@ def freeze(folder: Path) -> Path:
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     command += ["--distpath", str(folder), "--workpath", str(work), str(_RECIPE)]
     subprocess.run(command, check=True, env={**os.environ, "PYINSTALLER_CONFIG_DIR": str(folder / "cache")})
+    for path in program.rglob("*"):
+        if path.is_symlink() and not path.exists():
+            path.unlink()  # to a library of the system, which is not copied
     saved = sum(elf.strip(path) for path in sorted(program.rglob("*")) if elf.is_elf(path) and path.name != "vbdesk")
     saved += sum(link_copies(program))
     print(f"stripped {saved / 1e6:.0f} MB of symbols and copies")

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import Distribution
 from importlib.metadata import distributions as installed_in
 from importlib.resources import files
 from pathlib import Path
@@ -53,9 +54,16 @@ def assemble(out: Path, wheel: Path) -> Path:
     return place
 
 
+def contents(packages: Path) -> list[Distribution]:
+    """The distributions of the application folder."""
+    python = pins.load()["windows"]["python"]
+    markers = {"python_version": python, "python_full_version": f"{python}.0"}
+    return distributions.shipped(packages, {**distributions.WINDOWS, **markers})
+
+
 def prune(packages: Path) -> None:
     """Remove build tools, parts that no page uses, and texts of other languages."""
-    kept = {found.metadata["Name"] for found in distributions.shipped(packages, distributions.WINDOWS)}
+    kept = {found.metadata["Name"] for found in contents(packages)}
     for found in installed_in(path=[str(packages)]):
         if found.metadata["Name"] not in kept:
             for file in found.files or []:
@@ -66,7 +74,7 @@ def prune(packages: Path) -> None:
         if path.is_dir():
             if not any(path.iterdir()):
                 path.rmdir()
-        elif not frozen_parts.is_kept(place, languages) or _is_unused_qt(place):
+        elif not frozen_parts.is_kept(place, languages, "win32") or _is_unused_qt(place):
             path.unlink()
     shutil.rmtree(packages / "bin", ignore_errors=True)
 

@@ -27,16 +27,21 @@ _NOT_FOR_ONE_USER = "Policies are set for all users. Use the package for all use
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """For whom a package installs."""
+    """For whom a package installs.
+
+    Attributes:
+        inside: a folder between `folder` and the program's own; recordings are in `%LOCALAPPDATA%\\vbdesk`.
+    """
 
     name: str
     folder: str
     root: str
     of_wix: str
+    inside: str = ""
 
 
 MACHINE = Scope("machine", "ProgramFiles64Folder", "HKLM", "perMachine")
-USER = Scope("user", "LocalAppDataFolder", "HKCU", "perUser")
+USER = Scope("user", "LocalAppDataFolder", "HKCU", "perUser", "Programs")
 
 
 def make(application: Path, version: str, scope: Scope, target: Path) -> Path:
@@ -63,6 +68,7 @@ def document(application: Path, version: str, scope: Scope) -> str:
     components: list[str] = []
     folders = "".join(_folder(application, application, scope, components))
     extra = "".join(_entries(scope, components))
+    between = (f'<Directory Id="INSIDE" Name="{scope.inside}">', "</Directory>") if scope.inside else ("", "")
     product = _guid(f"{scope.name}/{version}")
     references = "".join(f"<ComponentRef Id={quoteattr(name)}/>" for name in components)
     return f"""<?xml version="1.0" encoding="utf-8"?>
@@ -75,8 +81,8 @@ def document(application: Path, version: str, scope: Scope) -> str:
 <Icon Id="vbdesk.ico" SourceFile={quoteattr(f"{application.name}/vbdesk.ico")}/>
 <Property Id="ARPPRODUCTICON" Value="vbdesk.ico"/>
 <Directory Id="TARGETDIR" Name="SourceDir">
-<Directory Id="{scope.folder}"><Directory Id="INSTALLDIR" Name="vbdesk">
-{folders}{extra}</Directory></Directory>
+<Directory Id="{scope.folder}">{between[0]}<Directory Id="INSTALLDIR" Name="vbdesk">
+{folders}{extra}</Directory>{between[1]}</Directory>
 <Directory Id="ProgramMenuFolder"/>
 </Directory>
 <Feature Id="Complete" Level="1">{references}</Feature>

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from installers import artefacts, distributions, environment, licences, pins, sbom
+from installers import artefacts, environment, licences, pins, sbom
 from installers.windows import application, msi
 
 
@@ -14,7 +14,7 @@ def make(out: Path) -> None:
     target, version = artefacts.folder(out), environment.version()
     packages = [msi.make(place, version, scope, target) for scope in (msi.MACHINE, msi.USER)]
     application.sign(packages)
-    parts = distributions.shipped(place / application.PACKAGES, distributions.WINDOWS)
+    parts = application.contents(place / application.PACKAGES)
     python = pins.load()["windows"]["embeddable"].split("/")[-2]
     licence = (place / "LICENSE.txt").read_text(encoding="utf-8", errors="replace")
     page = licences.page(parts, [(f"CPython {python}", "PSF-2.0", licence)])
