@@ -127,6 +127,10 @@ def sign(paths: list[Path]) -> bool:
 
 _QT_KEPT = ("Core", "Gui", "Widgets", "Svg", "Network", "PrintSupport", "OpenGL", "OpenGLWidgets", "DBus")
 
+_PLUGINS_LEFT_OUT = ("designer", "qmltooling", "qmllint", "qmlls", "sqldrivers", "vectorimageformats", "assetimporters")
+_PLUGINS_OF_OTHERS = ("qpdf.dll", "qtvirtualkeyboardplugin.dll")
+"""They need Qt modules that are left out."""
+
 
 def _is_unused_qt(place: str) -> bool:
     """Whether a file of PySide6 belongs to tools or to modules that no page uses."""
@@ -136,7 +140,9 @@ def _is_unused_qt(place: str) -> bool:
     name = parts[-1]
     if len(parts) > 1 and parts[1] in ("qml", "metatypes", "include", "typesystems", "scripts", "glue", "doc"):
         return True
-    if len(parts) == 2 and name.endswith((".exe", ".lib")):
+    if parts[1] == "plugins" and (parts[2] in _PLUGINS_LEFT_OUT or name in _PLUGINS_OF_OTHERS):
+        return True
+    if len(parts) == 2 and (name.endswith((".exe", ".lib")) or name.startswith(("opengl32sw", "pyside6qml"))):
         return True
     for prefix, suffix in (("Qt6", ".dll"), ("Qt", ".pyd")):
         if len(parts) == 2 and name.startswith(prefix) and name.endswith(suffix):

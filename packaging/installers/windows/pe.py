@@ -6,8 +6,9 @@ from pathlib import Path
 _OF_WINDOWS = """
     advapi32 authz avicap32 avrt bcrypt bcryptprimitives cfgmgr32 combase comctl32 comdlg32 credui crypt32
     cryptbase cryptui d2d1 d3d11 d3d12 d3d9 d3dcompiler_47 dbghelp dcomp dhcpcsvc dnsapi dsound dwmapi dwrite
-    dxcore dxgi fwpuclnt gdi32 hid imm32 iphlpapi kernel32 kernelbase ksuser mf mfplat mfreadwrite mpr msacm32
-    mscms msimg32 msvcrt mswsock ncrypt netapi32 normaliz ntdll ole32 oleacc oleaut32 opengl32 pathcch pdh
+    dxcore dxgi fwpuclnt gdi32 hid icuin icuuc imagehlp imm32 iphlpapi kernel32 kernelbase ksuser mf
+    mfplat mfreadwrite mpr msacm32 mscms msimg32 msvcrt mswsock ncrypt netapi32
+    normaliz ntdll ole32 oleacc oleaut32 opengl32 pathcch pdh
     powrprof propsys psapi rpcrt4 rstrtmgr secur32 setupapi shcore shell32 shlwapi synchronization ucrtbase
     uiautomationcore user32 userenv usp10 uxtheme version wevtapi winhttp wininet winmm winspool.drv wintrust
     wlanapi wldap32 ws2_32 wsock32 wtsapi32
