@@ -219,3 +219,11 @@ def test_the_reason_of_the_system_is_in_the_readers_language(code, english):
 
 def test_a_rare_reason_stays_as_the_system_says_it():
     assert str(system_reason(OSError(errno.EXDEV, "Cross-device link"))) == "Cross-device link"
+
+
+def test_a_minus_sign_keeps_its_place_in_lines_from_right_to_left():
+    arabic = Language("ar", "ar")
+    with reading_in(arabic):
+        assert formats.number(-0.18, "+.2f") == "\u200e-0.18"
+        assert formats.figure(-0.18, "+.2f") == "\u200e−0.18"
+        assert formats.number(0.87, "+.2f") == "\u200e+0.87"

@@ -27,7 +27,7 @@ def formatted_number(value: float, spec: str, locale: "Locale") -> str:
     Raises:
         ValueError: the format has something else.
     """
-    from babel.numbers import format_decimal, format_percent, get_plus_sign_symbol
+    from babel.numbers import format_decimal, format_percent, get_minus_sign_symbol, get_plus_sign_symbol
 
     match = _SPEC.fullmatch(spec)
     if match is None:
@@ -47,6 +47,8 @@ def formatted_number(value: float, spec: str, locale: "Locale") -> str:
         text = format_percent(value, pattern, locale=locale, numbering_system="default")
     else:
         text = format_decimal(value, pattern, locale=locale, numbering_system="default")
+    if text.startswith("-"):  # Arabic's sign keeps its place before the digits
+        text = get_minus_sign_symbol(locale, numbering_system="default") + text[1:]
     plus = get_plus_sign_symbol(locale, numbering_system="default") if match["plus"] and value >= 0 else ""
     return _in_digits(plus + text, locale)
 

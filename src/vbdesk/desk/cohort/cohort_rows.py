@@ -209,7 +209,7 @@ class TriageRow:
         """Cells of the table."""
         shown = self.key if self.subject is None else self.subject.words
         name = TwoLineCell(_("{subject} · {age}", subject=shown, age=self.age), joined(self.action, self.reason))
-        button = ButtonCell(pgettext("noun", "Recording"), quiet=True)
+        button = ButtonCell(pgettext("verb", "Open"), quiet=True)
         return HeatCell(overall_word(self.level), self.level), name, button
 
 

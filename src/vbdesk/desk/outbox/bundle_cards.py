@@ -135,7 +135,9 @@ class HandOverCard(BundleCard):
         )
         self.key = LineField(icon="key", placeholder="age1")
         self.key_field = Field(
-            _("Public key of that computer"), self.key, help_text=_("That computer shows it in Outbox under Take in.")
+            _("Public key of that computer"),
+            self.key,
+            help_text=_("The other computer shows it in Outbox under Take in."),
         )
         self.passphrase = SecretField()
         self.passphrase_field = Field(

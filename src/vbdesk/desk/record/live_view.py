@@ -43,7 +43,7 @@ class _PhaseChip(QWidget):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._words, self._icon = _("Recording"), "dot"
+        self._words, self._icon = pgettext("progress", "Recording"), "dot"
         self.setAccessibleName(self._words)
 
     def say(self, words: str, icon: str) -> None:
@@ -271,7 +271,7 @@ class LiveView(QWidget):
     def _show_phase(self, phase: RecordPhase) -> None:
         looks = {
             RecordPhase.COUNTING_IN: (_("Get ready"), "clock"),
-            RecordPhase.RECORDING: (_("Recording"), "dot"),
+            RecordPhase.RECORDING: (pgettext("progress", "Recording"), "dot"),
             RecordPhase.PAUSED: (_("Paused"), "pause"),
             RecordPhase.ENDING: (_("Saving"), "dot"),
         }

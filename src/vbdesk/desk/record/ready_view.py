@@ -46,9 +46,13 @@ _ROOMS = {
 }
 
 
+_OWN_NAMES = {"en": "English", "es": "Español"}
+"""Where Qt's name tells a region, which the prompts do not have."""
+
+
 def own_name(tag: str) -> str:
     """What a language calls itself, such as `Deutsch`; the person who is asked to choose may know no other."""
-    name = QLocale(tag).nativeLanguageName() if tag != "en" else "English"
+    name = _OWN_NAMES.get(tag) or QLocale(tag).nativeLanguageName()
     return name[:1].upper() + name[1:]
 
 

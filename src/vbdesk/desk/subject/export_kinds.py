@@ -31,10 +31,7 @@ SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
         "pdf",
         N_("PDF report"),
         N_("PDF report"),
-        N_(
-            "One page for the chart of the person, then the details. The tables and the FHIR Bundle are attached "
-            "inside."
-        ),
+        N_("One page for the patient's record, then the details. The tables and the FHIR Bundle are attached inside."),
         scores=False,
     ),
     ExportKind("png", N_("Charts as PNG"), N_("Charts as PNG"), N_("A picture for slides and letters, on white.")),
