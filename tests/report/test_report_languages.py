@@ -8,6 +8,7 @@ from datetime import UTC, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
+import pypdfium2
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
@@ -16,6 +17,7 @@ from report_cases import AS_OF, golden, subject
 
 from vbdesk.contract.levels import Level
 from vbdesk.language import Language, available_languages, catalogs, current, language_of, reading_in
+from vbdesk.report.documents import reports
 from vbdesk.report.documents.recording_document import recording_document
 from vbdesk.report.documents.report_input import ReportOptions, ReportScope, report_input
 from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
@@ -128,6 +130,19 @@ def test_a_report_from_right_to_left(cases: dict[str, SubjectRecord], arabic: La
     printed = " ".join(page.extract_text() for page in pdf.pages)
     assert re.search("[٠-٩]{4}", printed), "the year in Arabic digits"
     assert not re.search(r"\b20\d\d\b", printed)
+
+
+def test_low_letters_of_the_overall_level_stay_clear_of_the_line_below(cases, arabic, monkeypatch) -> None:
+    def document(source):
+        made = recording_document(source)
+        return made | {"overall": made["overall"] | {"word": "مرتفع", "advice": "لا" * 30}}
+
+    monkeypatch.setattr(reports, "recording_document", document)
+    text = pypdfium2.PdfDocument(pdf_report(cases["two"], replace(OPTIONS, language=arabic)))[0].get_textpage()
+    boxes = [(text.get_text_range(at, 1), text.get_charbox(at)) for at in range(text.count_chars())]
+    (lowest,) = (box[1] for letter, box in boxes if letter == "ع")
+    highest = max(box[3] for letter, box in boxes if letter in "لا")
+    assert highest < lowest
 
 
 def drawn(record: SubjectRecord, language: Language) -> ElementTree.Element:

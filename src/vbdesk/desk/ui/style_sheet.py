@@ -36,8 +36,9 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
 QLineEdit[fault="true"] { border-color: $fail; }
 QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
 QComboBox { padding-$end: ${trail_pad}px; combobox-popup: 0; }
-QComboBox[leading="true"], QLineEdit[leading="true"] { padding-$start: ${lead_pad}px; }
-QLineEdit[trailing="true"] { padding-$end: ${lead_pad}px; }
+QComboBox[leading="true"] { padding-$start: ${lead_pad}px; }
+QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
+QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }
 QComboBox QAbstractItemView, QListView#completions {
     background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
@@ -87,7 +88,7 @@ QTableCornerButton::section { background: $surface; border: none; }
 def style_sheet(colours: Palette, px: Callable[[float], int], *, right_to_left: bool = False) -> str:
     """The style sheet for these colours; `px` scales a measure of the design to the text size.
 
-    Qt mirrors layouts but not style sheets: `right_to_left` swaps the sides.
+    Qt mirrors layouts but not style sheets: `right_to_left` swaps the sides. Of line edits Qt mirrors the padding too.
     """
     values: dict[str, str] = asdict(colours)
     caption = px(TYPE_SCALE[Role.CAPTION].size)
