@@ -1,5 +1,6 @@
 """What an organisation has set, and notices of new versions, in the desk."""
 
+import sys
 from dataclasses import replace
 from datetime import date
 
@@ -98,6 +99,7 @@ def test_a_lock_that_is_wanted_is_not_turned_off_and_has_its_minutes(managed, qt
     assert failed.args == [managed_words()]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries read the policy of the system")
 def test_account_shows_what_is_set_and_nobody_can_change_it(managed, qtbot, open_desk):
     Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
     desk = open_desk(managed)

@@ -39,6 +39,9 @@ ALL_SET = ManagedPolicy(
 )
 
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="libraries read the policy of the system")
+
+
 @pytest.fixture
 def policy_file(tmp_path, monkeypatch):
     file = tmp_path / "policy.toml"
@@ -165,6 +168,7 @@ def test_the_sound_can_be_kept_for_ever(policy_file):
     assert read_policy("linux").retention == Retention()
 
 
+@on_linux
 def test_a_library_has_what_is_set_and_nobody_changes_it(tmp_path, policy_file):
     vault = MemoryVault()
     opened = LockedLibrary(PROFILE, tmp_path / "library", vault)
@@ -187,6 +191,7 @@ def test_a_library_has_what_is_set_and_nobody_changes_it(tmp_path, policy_file):
     opened.close()
 
 
+@on_linux
 def test_opening_again_notes_no_change_of_settings(tmp_path, policy_file):
     policy_file.write_text('consent_policy = "required"')
     vault, notes = MemoryVault(), []
@@ -198,6 +203,7 @@ def test_opening_again_notes_no_change_of_settings(tmp_path, policy_file):
     assert notes[0] == notes[1] == 1
 
 
+@on_linux
 def test_the_doctor_tells_what_is_set_and_what_is_wrong(tmp_path, policy_file):
     policy_file.write_text('consent_policy = "required"\nservice_url = "nowhere"')
     silent = SimpleNamespace(devices=list)
