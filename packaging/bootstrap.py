@@ -6,6 +6,7 @@
                                                   (ARGS go to pytest)
     python3 packaging/bootstrap.py check [PATH]   style, types, import rules and the unit tests of what changed since
                                                   the branch left `main` (PATH: only of what changed below it)
+    python3 packaging/bootstrap.py matrix         key tests with every newer Python that is installed here
     python3 packaging/bootstrap.py soak [ARGS]    the long tests, and the benchmarks of the window
 
 The script needs Python 3.11 or newer and only the standard library. On Linux with apt it installs system libraries as
@@ -43,6 +44,21 @@ WAITING = ("-n", "2", "--dist", "load", "--maxschedchunk", "1")
 
 # `check` leaves these out: they start clusters, foreign programs or real windows, or run for minutes.
 LONG_FOLDERS = ("e2e", "soak", "benchmarks", "service/cluster", "service/conformance", "service/generated")
+NEWER_PYTHONS = ("3.12", "3.13", "3.14")
+# What depends on the version of Python: the engine's SQL, child processes, the keyring, compiled packages.
+KEY_TESTS = (
+    "tests/service/engine/test_dbos_engine.py",
+    "tests/service/engine/test_slot.py",
+    "tests/service/kernel/test_sqlite_functions.py",
+    "tests/service/composition/test_serve.py",
+    "tests/outbox/test_library.py",
+    "tests/client/test_submission.py",
+    "tests/capture/test_portaudio.py",
+    "tests/report/test_report_pdf.py",
+    "tests/cli/test_starting.py",
+    "tests/test_own_process.py",
+)
+
 ALWAYS_CHECKED = ("tests/test_architecture.py", "tests/test_house.py")
 
 
@@ -221,6 +237,36 @@ def run_static_checks() -> list[str]:
     return failed
 
 
+def installed_interpreters() -> dict[str, str]:
+    """Newer interpreters that start here, by version."""
+    found = {}
+    for version in NEWER_PYTHONS:
+        program = shutil.which(f"python{version}")
+        if program and subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0:
+            found[version] = program
+    return found
+
+
+def test_matrix() -> int:
+    """Run the key tests with every newer Python; one that cannot be installed counts as failed."""
+    failed = []
+    for version, program in installed_interpreters().items():
+        venv = VENV / "matrix" / version
+        say(f"Python {version}")
+        try:
+            if not venv_bin("python", venv).exists():
+                run(program, "-m", "venv", venv, quiet=True)
+            install_lock(venv, LOCKS["test"], "--no-compile")
+            pip(venv, "--no-deps", "--no-build-isolation", "-e", ".")
+        except Unmet as unmet:
+            say(str(unmet))
+            failed.append(f"installation with Python {version}")
+            continue
+        if start(venv_bin("python", venv), "-m", "pytest", "-q", "-n", str(PROCESSORS), *KEY_TESTS):
+            failed.append(f"pytest with Python {version}")
+    return report(failed)
+
+
 def report(failed: list[str]) -> int:
     """Print the names of failed checks; return the exit status."""
     if failed:
@@ -327,7 +373,7 @@ def main(arguments: list[str]) -> int:
     if job == "run":
         install("run")
         return start(venv_bin("vbdesk"), "demo", *rest)
-    if job in ("test", "check", "soak"):
+    if job in ("test", "check", "matrix", "soak"):
         install("test")
         os.chdir(ROOT)
         write_bytecode()
@@ -335,6 +381,8 @@ def main(arguments: list[str]) -> int:
         return test_everything(rest)
     if job == "check":
         return check_changes(rest[0] if rest else ".")
+    if job == "matrix":
+        return test_matrix()
     if job == "soak":
         return start(venv_bin("python"), ROOT / "tests" / "soak" / "run_all.py", *rest)
     print(__doc__, file=sys.stderr)
