@@ -238,12 +238,14 @@ def run_static_checks() -> list[str]:
 
 
 def installed_interpreters() -> dict[str, str]:
-    """Newer interpreters that start here, by version."""
+    """Newer interpreters that start here, by version: on the PATH, or installed by pyenv."""
     found = {}
     for version in NEWER_PYTHONS:
-        program = shutil.which(f"python{version}")
-        if program and subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0:
-            found[version] = program
+        own = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), reverse=True)
+        for program in filter(None, (shutil.which(f"python{version}"), *map(str, own))):
+            if subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0:
+                found[version] = program
+                break
     return found
 
 
