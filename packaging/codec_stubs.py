@@ -26,13 +26,12 @@ def output_of(*command: str | Path) -> str:
 
 
 def wanted_symbols(folder: Path) -> list[str]:
-    """What the other libraries take from the encoders."""
+    """What FFmpeg takes from the encoders."""
     found: set[str] = set()
-    for library in folder.glob("*.so*"):
-        if not library.name.startswith(GPL_LIBRARIES):
-            listed = output_of("nm", "-D", "--undefined-only", library)
-            names = (line.split()[-1].partition("@")[0] for line in listed.splitlines() if line.strip())
-            found.update(name for name in names if name.startswith(PREFIXES))
+    for library in folder.glob("libav*.so*"):
+        listed = output_of("nm", "-D", "--undefined-only", library)
+        names = (line.split()[-1].partition("@")[0] for line in listed.splitlines() if line.strip())
+        found.update(name for name in names if name.startswith(PREFIXES))
     return sorted(found)
 
 
@@ -45,6 +44,14 @@ def stub_source(symbols: list[str], prefix: str) -> str:
         elif symbol.startswith(prefix):
             lines.append(f"void *{symbol}(void) {{ return 0; }}")
     return "\n".join(lines) + "\n"
+
+
+def places(program: Path) -> list[Path]:
+    """Folders of a frozen program that have the encoders; PyInstaller makes copies. Raises SystemExit without any."""
+    found = sorted({library.parent for library in program.rglob(f"{GPL_LIBRARIES[0]}*")})
+    if not found:
+        raise SystemExit(f"{program} has no {GPL_LIBRARIES[0]}: look at what PyAV's wheel contains now.")
+    return found
 
 
 def replace_encoders(folder: Path, compiler: str = "cc") -> list[tuple[str, int, int]]:
