@@ -52,7 +52,8 @@ def test_another_time_is_refused_and_never_misread(monkeypatch):
 QUEUE_AS_ON_NEWER_PYTHON = """
 import sys
 real = sys.version_info
-sys.version_info = (3, 12, 0, "final", 0)  # DBOS writes its statements while it is imported
+if real < (3, 12):  # DBOS writes its statements while it is imported
+    sys.version_info = (3, 12, 0, "final", 0)
 import dbos._migration
 sys.version_info = real
 import dbos._sys_db
