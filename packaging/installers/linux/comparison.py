@@ -9,7 +9,7 @@ from pathlib import Path
 from installers.linux import frozen
 
 EXPLAINED: dict[str, str] = {}
-"""Patterns of files that may differ, and why; empty, since two builds have been the same."""
+"""Patterns of files that may differ, and why; none is known yet."""
 
 
 def make(out: Path) -> None:
