@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.contract.results import ModelResult, SignResult
+from vbdesk.language import Language, reading_in
 
 
 @pytest.fixture
@@ -77,6 +78,14 @@ def test_without_json_people_read_levels_and_never_scores(run, male_speech_file)
         assert part in stdout
     assert stdout.endswith("For care staff, not a diagnosis.\n")
     assert not re.search(r"\b0\.\d", stdout)
+
+
+def test_the_summary_is_in_the_readers_language_and_json_is_english(run, male_speech_file):
+    command = ["analyze", male_speech_file, "--model", "pulse"]
+    with reading_in(Language("de", "de")):
+        people, machines = run(*command)[1], run(*command, "--json")[1]
+    assert "Diagnose" in people
+    assert "diagnosis" in machines
 
 
 def test_a_missing_file_is_a_slip_of_the_caller(run, tmp_path):

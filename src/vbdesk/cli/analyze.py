@@ -8,7 +8,7 @@ import typer
 from vbdesk.cli.output import columns, fail, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.contract.spoken_language import SpokenLanguage
-from vbdesk.language import N_, _, system_reason, translated
+from vbdesk.language import N_, _, current, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -33,7 +33,9 @@ def analyze(
         typer.Option(help="Norms of your own, as vbdesk norms measure writes them. Default: the shipped ones."),
     ] = None,
     diarize: Annotated[bool, typer.Option("--diarize", help="Analyse each speaker separately.")] = False,
-    language: Annotated[str, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")] = "en",
+    language: Annotated[
+        str | None, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")
+    ] = None,
     recording_language: Annotated[
         str | None, typer.Option(help="Language of the recording (BCP 47), such as en, de or pt-BR.")
     ] = None,
@@ -47,6 +49,7 @@ def analyze(
 ) -> None:
     """Analyse a recording on this computer and print the result."""
     target = _target(model, sign, signs_dir, allow_pickled_signs)
+    language = language or ("en" if as_json else current().tag)
     _check_language(language)
     spoken = SpokenLanguage(known_language(recording_language), second_language)
     if not file.exists():
