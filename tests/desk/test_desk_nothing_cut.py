@@ -1,0 +1,55 @@
+"""No text is cut in a language with 40 % longer texts, in a window of 1024x640."""
+
+import pytest
+from cut_words import cut_controls, cut_words
+
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell.reading_language import show_in
+from vbdesk.language import Language
+
+PSEUDO = Language("en_XA", "en_GB")
+
+
+@pytest.fixture(autouse=True)
+def pseudo_language():
+    show_in(PSEUDO)
+    yield
+    show_in(Language("en", "en_GB"))
+
+
+def uncut(qtbot, window):
+    """Wait until the layout is settled, and no text is cut."""
+    found = []
+
+    def none():
+        found[:] = [*cut_words(window), *cut_controls(window)]
+        return not found
+
+    try:
+        qtbot.waitUntil(none, timeout=5000)
+    except qtbot.TimeoutError:
+        return found
+    return []
+
+
+def test_the_first_start_has_room(qtbot, open_desk, ports):
+    desk = open_desk(ports)
+    desk.window.resize(1024, 640)
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
+    assert uncut(qtbot, desk.window) == []
+
+
+def test_every_page_of_the_sidebar_has_room(qtbot, open_desk, ports):
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
+    desk.window.resize(1024, 640)
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), RecordPage))
+    cut = {}
+    for page in desk.window.sidebar_pages:
+        desk.window.open_page(page)
+        if page == "account":
+            qtbot.waitUntil(lambda: desk.window.page().built)
+        cut[page] = uncut(qtbot, desk.window)
+    assert {page: faults for page, faults in cut.items() if faults} == {}
