@@ -6,6 +6,7 @@
 microphone of its own, so that it needs neither sound nor keys: it runs on the rig, and with QT_QPA_PLATFORM=offscreen.
 `--language en_XA` shows the pseudo-language, and `--right-to-left` mirrors the window in any language.
 Pictures are named after page, size, text size and colours: `subjects-1024x640-100-light.png`.
+`--cut` prints every text that is cut off, and ends with 1 if there is one.
 """
 
 import argparse
@@ -19,12 +20,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tests" / "desk")]
 
 import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 import numpy as np  # noqa: E402
 import soundfile  # noqa: E402
 import soxr  # noqa: E402
+from cut_words import cut_controls, cut_words  # noqa: E402
 from PySide6.QtCore import QObject, Qt, QTimer, Slot  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
@@ -70,6 +72,7 @@ class PageWalk(QObject):
         super().__init__()
         self._desk, self._folder, self._looks, self._scale = desk, folder, looks, scale
         self._pages = pages or list(SCENES)
+        self.cut: list[str] = []
         self._walk = self._all()
         self._ready: Callable[[], bool] = lambda: True
         self._since = time.monotonic()
@@ -108,6 +111,9 @@ class PageWalk(QObject):
         yield lambda: (window.width(), window.height()) == (look.width, look.height)
         yield settled()
         scale = round(100 * self._scale)
+        self.cut += [
+            f"{name} {look.width}x{look.height}: {fault}" for fault in cut_words(window) + cut_controls(window)
+        ]
         window.grab().save(str(self._folder / f"{name}-{look.width}x{look.height}-{scale}-{look.theme}.png"))
 
 
@@ -299,8 +305,8 @@ def main(
     language: Language | None = None,
     *,
     right_to_left: bool = False,
-) -> None:
-    """Take the pictures, in a language; `right_to_left` mirrors the window in any language."""
+) -> list[str]:
+    """Take the pictures, in a language; `right_to_left` mirrors the window in any language. Returns the cut texts."""
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["QT_ENABLE_HIGHDPI_SCALING"] = "0"  # larger text, not a larger window
     os.environ["QT_FONT_DPI"] = str(round(TEXT_PX * scale * POINTS_PER_INCH / SYSTEM_POINTS))
@@ -328,7 +334,7 @@ def main(
         desk.start()
         walk = PageWalk(desk, folder, looks, scale, pages)
         application.exec()
-        del walk
+        return walk.cut
 
 
 def size(text: str) -> tuple[int, int]:
@@ -350,9 +356,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 if __name__ == "__main__":
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("folder", type=Path)
+    reader.add_argument("--cut", action="store_true", help="print texts that are cut off")
     add_options(reader)
     chosen = reader.parse_args()
-    main(
+    found = main(
         chosen.folder.resolve(),
         [Look(*each, theme) for each in chosen.size or [(1280, 800)] for theme in chosen.theme or ["light", "dark"]],
         (chosen.text_scale or [1.0])[0],
@@ -360,3 +367,6 @@ if __name__ == "__main__":
         chosen.language,
         right_to_left=chosen.right_to_left,
     )
+    if chosen.cut:
+        print("\n".join(found))
+        sys.exit(int(bool(found)))

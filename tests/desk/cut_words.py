@@ -18,11 +18,14 @@ def cut_words(window: QWidget) -> list[str]:
 
 
 def cut_controls(window: QWidget) -> list[str]:
-    """A line for every other visible control whose text is cut off: options, chips, fields, elided lines."""
+    """A line for every other visible control whose text is cut off: options, chips, fields, elided lines.
+
+    A name, the choice of a list or a hint may be cut if its tooltip tells all of it.
+    """
     found = []
     for part in window.findChildren(QWidget):
         words = _words_of(part) if part.isVisible() else ""
-        if words and part.width() < _wanted(part, words):
+        if words and part.width() < _wanted(part, words) and part.toolTip() != words:
             found.append(f"{type(part).__name__} {words!r} has {part.width()} of {_wanted(part, words)} px")
     return found
 
@@ -35,12 +38,11 @@ def _words_of(part: QWidget) -> str:
     if isinstance(part, ChoiceField):
         return part.currentText() or part.placeholderText()
     if isinstance(part, QLineEdit) and not isinstance(part.parentWidget(), QComboBox):
-        return (part.text() and "") or part.placeholderText()
+        return "" if part.text() or part.accessibleDescription() == part.toolTip() != "" else part.placeholderText()
     if isinstance(part, ElidedText):
         return part.text()
-    if isinstance(part, QAbstractButton) and not isinstance(part, Button):
-        narrow = part.toolTip() == part.text() or isinstance(part, TickBox)  # an icon alone, with its text as a tooltip
-        return "" if narrow else part.text()
+    if isinstance(part, QAbstractButton) and not isinstance(part, Button | TickBox):
+        return part.text()
     return ""
 
 
@@ -56,10 +58,15 @@ def _wanted(part: QWidget, words: str) -> int:
 
 def _is_cut(part: Text | Button, window: QWidget) -> bool:
     words = isinstance(part, ElidedText) or (isinstance(part, Text) and part.wordWrap())
-    narrow = not words and part.width() < part.sizeHint().width()
+    narrow = not words and part.width() < part.sizeHint().width() - _padding(part)
     right = part.mapTo(window, part.rect().bottomRight()).x()
     low = isinstance(part, Text) and part.wordWrap() and part.height() < part.heightForWidth(part.width())
     return narrow or low or right > window.width() or _sticks_out_below(part, window)
+
+
+def _padding(part: QWidget) -> int:
+    """What a button can give away before its text is cut."""
+    return round(part.sizeHint().width() - part._content_width()) if isinstance(part, Button) else 0
 
 
 def _sticks_out_below(part: QWidget, window: QWidget) -> bool:

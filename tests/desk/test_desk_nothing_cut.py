@@ -1,4 +1,7 @@
-"""No text is cut in a language with 40 % longer texts, in a window of 1024x640."""
+"""No text is cut in a language with 40 % longer texts, in a window of 1024x640, at 100 % and 200 % text.
+
+`tests/soak/cut_texts.py` looks at every page with recordings and results, in every language.
+"""
 
 import pytest
 from cut_words import cut_controls, cut_words
@@ -7,20 +10,22 @@ from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell.reading_language import show_in
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.language import Language
 
 PSEUDO = Language("en_XA", "en_GB")
 
 
-@pytest.fixture(autouse=True)
-def pseudo_language():
+@pytest.fixture(autouse=True, params=[1.0, 2.0], ids=["100%", "200%"])
+def pseudo_language(request):
     show_in(PSEUDO)
+    app_theme().set_text_size(request.param)
     yield
     show_in(Language("en", "en_GB"))
 
 
-def uncut(qtbot, window):
-    """Wait until the layout is settled, and no text is cut."""
+def cut_texts(qtbot, window):
+    """What stays cut once the layout is settled."""
     found = []
 
     def none():
@@ -38,7 +43,7 @@ def test_the_first_start_has_room(qtbot, open_desk, ports):
     desk = open_desk(ports)
     desk.window.resize(1024, 640)
     qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
-    assert uncut(qtbot, desk.window) == []
+    assert cut_texts(qtbot, desk.window) == []
 
 
 def test_every_page_of_the_sidebar_has_room(qtbot, open_desk, ports):
@@ -51,5 +56,5 @@ def test_every_page_of_the_sidebar_has_room(qtbot, open_desk, ports):
         desk.window.open_page(page)
         if page == "account":
             qtbot.waitUntil(lambda: desk.window.page().built)
-        cut[page] = uncut(qtbot, desk.window)
+        cut[page] = cut_texts(qtbot, desk.window)
     assert {page: faults for page, faults in cut.items() if faults} == {}

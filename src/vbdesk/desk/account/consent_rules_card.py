@@ -7,6 +7,7 @@ from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
+from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -15,6 +16,7 @@ from vbdesk.language import _, ngettext, pgettext
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
 
+_FIELD_WIDTH = 180  # at 100 % text
 _VALID_DAYS = (None, 182, 365, 730, 1826)
 
 
@@ -46,14 +48,12 @@ class ConsentRulesCard(QWidget):
         card.body.addWidget(self.words)
         if managed:
             card.body.addWidget(ManagedNote())
-        fields = QHBoxLayout()
-        fields.setSpacing(16)
-        fields.addWidget(Field(_("Usually covers"), self.kind), 1)
-        fields.addWidget(Field(_("Valid for"), self.valid), 1)
-        fields.addWidget(Field(_("Asked by"), self.asked_by, optional=True), 1)
-        self._fields = QWidget()
-        self._fields.setLayout(fields)
-        fields.setContentsMargins(0, 0, 0, 0)
+        fields = (
+            Field(_("Usually covers"), self.kind),
+            Field(_("Valid for"), self.valid),
+            Field(_("Asked by"), self.asked_by, optional=True),
+        )
+        self._fields = StackingRow(fields, least=_FIELD_WIDTH)
         card.body.addWidget(self._fields)
         self._show_in(card)
         self.policy.chosen.connect(self._on_policy)

@@ -9,10 +9,13 @@ from vbdesk.desk.account.letterhead_model import LetterheadViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import Field, LineField
+from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _
 from vbdesk.report.letterhead import MAX_LINE, MAX_LINES, Letterhead
+
+_FIELD_WIDTH = 180  # at 100 % text
 
 
 class LetterheadCard(QWidget):
@@ -35,11 +38,9 @@ class LetterheadCard(QWidget):
         self.name, self.address = LineField(), LineField()
         self.name.setMaxLength(MAX_LINE)
         self.address.setMaxLength(MAX_LINES * MAX_LINE)
-        fields = QHBoxLayout()
-        fields.setSpacing(16)
-        fields.addWidget(Field(_("Name of the practice"), self.name, optional=True), 1)
-        fields.addWidget(Field(_("Address, lines with commas between"), self.address, optional=True), 2)
-        card.body.addLayout(fields)
+        name = Field(_("Name of the practice"), self.name, optional=True)
+        address = Field(_("Address, lines with commas between"), self.address, optional=True)
+        card.body.addWidget(StackingRow((name, address), least=_FIELD_WIDTH, shares=(1, 2)))
         self.fault = Text("", Role.BODY, "fail", wrap=True)
         card.body.addWidget(self.fault)
         whole = QHBoxLayout(self)

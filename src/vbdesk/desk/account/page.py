@@ -1,6 +1,6 @@
 """The Account page: service, connection, credits, plan and settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
+from vbdesk.desk.ui.flow_layout import field_with_buttons
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.page_header import PageHeader
@@ -35,7 +36,7 @@ from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
-_COLUMN = 960
+_COLUMN, _PROFILE_WIDTH = 960, 220
 _SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program", "profiles"
 _NEAR = 24
 _SIDES = 112  # margins of page, card and scroll bar
@@ -83,7 +84,9 @@ class AccountPage(QWidget):
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text(_("Account"), Role.PAGE_TITLE))
-        words.addWidget(Text(_("The service, the rules for recordings, and this program."), Role.BODY, "text2"))
+        words.addWidget(
+            Text(_("The service, the rules for recordings, and this program."), Role.BODY, "text2", wrap=True)
+        )
         self._titles = {
             _SERVICE: _("Service"),
             _RECORDINGS: _("Recordings"),
@@ -301,33 +304,37 @@ class AccountPage(QWidget):
                 self.name.setText(entry.name)
 
     def _profile_row(self, entry: ProfileLine) -> QWidget:
-        row = QWidget()
-        box = QHBoxLayout(row)
+        said = QWidget()
+        box = QHBoxLayout(said)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
         box.addWidget(IconView("laptop" if entry.here else "server", "text2", 18))
         words = QVBoxLayout()
         words.setSpacing(0)
-        words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
-        words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
+        words.addWidget(Text(entry.name, Role.BODY_MEDIUM, wrap=True))
+        words.addWidget(Text(entry.where, Role.CAPTION, "text2", wrap=True))
         if entry.managed:
             words.addWidget(ManagedNote())
         box.addLayout(words, 1)
+        return field_with_buttons(said, *self._profile_controls(entry), least=_PROFILE_WIDTH)
+
+    def _profile_controls(self, entry: ProfileLine) -> Iterator[QWidget]:
+        """What can be done with a profile."""
         if entry.suggested_name is not None:
             text = _("Call it “{name}”", name=entry.suggested_name)
             better = quiet_button(text, size=ButtonSize.ROW)
             better.setObjectName(f"better-name-{entry.profile_id}")
             better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))
-            box.addWidget(better)
+            yield better
         rename = quiet_button(_("Rename"), size=ButtonSize.ROW)
         rename.setAccessibleName(_("Rename {name}", name=entry.name))
         rename.setObjectName(f"rename-{entry.profile_id}")
         rename.setDisabled(entry.managed)
         rename.clicked.connect(partial(self._edit_name, entry))
-        box.addWidget(rename)
+        yield rename
         if entry.in_use:
-            box.addWidget(Chip(ChipLook(N_("In use"), "check", "ok", "oktint")))
-            return row
+            yield Chip(ChipLook(N_("In use"), "check", "ok", "oktint"))
+            return
         remove = quiet_button(_("Remove"), size=ButtonSize.ROW)
         remove.setAccessibleName(_("Remove {name}", name=entry.name))
         remove.setObjectName(f"remove-{entry.profile_id}")
@@ -336,9 +343,8 @@ class AccountPage(QWidget):
         switch.setAccessibleName(_("Switch to {name}", name=entry.name))
         switch.setObjectName(f"switch-{entry.profile_id}")
         switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
-        box.addWidget(remove)
-        box.addWidget(switch)
-        return row
+        yield remove
+        yield switch
 
     def _edit_name(self, entry: ProfileLine) -> None:
         """Show a field for another name instead of the row."""

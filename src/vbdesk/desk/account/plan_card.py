@@ -20,6 +20,7 @@ _NAMES = {
     Bucket.GENERAL: N_("Everything else"),
 }
 _HEADS = (N_("For one recording"), N_("Signs"), N_("Credits"), N_("Recordings"))
+_SHARES = (5, 2, 2, 3)  # of the width, for each column of prices
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -42,7 +43,8 @@ class PlanCard(Card):
         self._table = QGridLayout()
         self._table.setHorizontalSpacing(24)
         self._table.setVerticalSpacing(6)
-        self._table.setColumnStretch(4, 1)
+        for column, share in enumerate(_SHARES):
+            self._table.setColumnStretch(column, share)
         self.note = Text("", Role.CAPTION, "text3", wrap=True)
         if not self._free:
             self.body.addLayout(figures)
@@ -128,10 +130,10 @@ class PlanCard(Card):
             return
         _empty(self._table)
         for column, head in enumerate(_HEADS):
-            self._put(Text(_(head), Role.CAPTION, "text3"), 0, column)
+            self._put(Text(_(head), Role.CAPTION, "text3", wrap=True), 0, column)
         for row, price in enumerate(self._prices.prices, 1):
             buys = "–" if self._balance is None else formats.number(price.recordings(self._balance))
-            self._put(Text(_(price.what), Role.BODY_MEDIUM), row, 0)
+            self._put(Text(_(price.what), Role.BODY_MEDIUM, wrap=True), row, 0)
             for column, figure in enumerate((formats.number(price.signs), formats.number(price.credits), buys), 1):
                 self._put(Text(figure, Role.BODY, "text2" if column < len(_HEADS) - 1 else "text"), row, column)
         whose = _("The interface does not tell prices: these are vbdesk's own, another service may ask others.")

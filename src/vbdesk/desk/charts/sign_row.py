@@ -1,20 +1,22 @@
 """One sign of a subject: its name, level and trend, the chart, the ladder of levels."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
 from vbdesk.desk.charts.time_window import TimeWindow
-from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
-from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart, direction_words
+from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.card import horizontal_line
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import _
+from vbdesk.report.reader_words import level_word
 
-NAME_WIDTH = 242
+_NAME_WIDTH, _NAME_SIDE, _NAME_GAP = 242, 20, 12
 _PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
 _BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
 
@@ -32,7 +34,7 @@ class SignChartRow(QFrame):
         self._badge = LevelBadge()
         self._trend = Text(role=Role.LABEL, ink="text2")
         standing = QHBoxLayout()
-        standing.setSpacing(12)
+        standing.setSpacing(_NAME_GAP)
         standing.addWidget(self._badge)
         standing.addWidget(self._trend)
         standing.addStretch(1)
@@ -70,9 +72,10 @@ class SignChartRow(QFrame):
         self._names.setDirection(QBoxLayout.Direction.LeftToRight if stacked else QBoxLayout.Direction.TopToBottom)
         self._names.setStretch(0, 0 if stacked else 1)
         self._names.setSpacing(16 if stacked else 6)
-        self._names.setContentsMargins(12 if stacked else 20, 0, 0, 0)
-        self._column.setMinimumWidth(0 if stacked else px(NAME_WIDTH))
-        self._column.setMaximumWidth(16_777_215 if stacked else px(NAME_WIDTH))
+        self._names.setContentsMargins(12 if stacked else _NAME_SIDE, 0, 0, 0)
+        width = name_width(self._theme)
+        self._column.setMinimumWidth(0 if stacked else width)
+        self._column.setMaximumWidth(16_777_215 if stacked else width)
         self.plot.setMinimumHeight(px(_PLOT_HEIGHT) if stacked else _PLOT_HEIGHT)
         words = self._column.sizeHint().height()
         least = words + self.plot.minimumHeight() + 2 if stacked else max(words, _PLOT_HEIGHT)
@@ -97,8 +100,16 @@ class SignChartRow(QFrame):
         self._name.set_ink("accent" if lit else "text")
 
 
+def name_width(theme: Theme) -> int:
+    """Width of the names at the left of the charts: any level with a trend fits in the reader's language."""
+    level = max(level_badge_size(theme, level_word(level)).width() for level in Level)
+    measured = QFontMetrics(theme.font(Role.LABEL))
+    trend = max(map(measured.horizontalAdvance, direction_words().values()))
+    return max(theme.px(_NAME_WIDTH), _NAME_SIDE + level + _NAME_GAP + trend + 1)
+
+
 def sign_row_margins(theme: Theme, *, stacked: bool) -> tuple[int, int]:
     """Return the space to the left and right of the charts, in pixels."""
-    names = _BESIDE if stacked else theme.px(NAME_WIDTH) + _BESIDE
+    names = _BESIDE if stacked else name_width(theme) + _BESIDE
     ladder = _LADDER_GAP + LevelLadder.WIDTH + _RIGHT
     return (ladder, names) if QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft else (names, ladder)

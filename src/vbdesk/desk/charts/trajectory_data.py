@@ -360,14 +360,15 @@ def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
     )
 
 
+def direction_words() -> dict[str, str]:
+    """The directions of a trend, each with its arrow."""
+    return {"rising": _("↑ Rising"), "falling": _("↓ Falling"), "stable": _("= Steady")}
+
+
 def _trend_words(sign: SignTrajectory) -> str:
     match sign.trend.direction:
-        case "rising":
-            return _("↑ Rising")
-        case "falling":
-            return _("↓ Falling")
-        case "stable":
-            return _("= Steady")
+        case "rising" | "falling" | "stable" as direction:
+            return direction_words()[direction]
     if sign.n_recordings < 2:
         return _("First recording") if sign.n_recordings else _("No reading yet")
     return _("Too early for a trend")

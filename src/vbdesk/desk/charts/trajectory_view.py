@@ -11,7 +11,7 @@ from vbdesk.desk.charts.cursor_tip import CursorTip
 from vbdesk.desk.charts.legend import Legend
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import SCORE_RANGE, ZOOM_STEP
-from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignChartRow, sign_row_margins
+from vbdesk.desk.charts.sign_row import SignChartRow, name_width, sign_row_margins
 from vbdesk.desk.charts.time_rows import NoteLane, TimeAxis
 from vbdesk.desk.charts.time_window import TimeWindow, at_least_a_day
 from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
@@ -237,7 +237,7 @@ class TrajectoryView(QWidget):
     def _fit(self) -> None:
         """Size rows and axis for the text size and width."""
         width = self._area.viewport().width()
-        stacked = width < self._theme.px(NAME_WIDTH) + _LEAST_CHART
+        stacked = width < name_width(self._theme) + _LEAST_CHART
         for row in self._rows:
             row.set_stacked(stacked=stacked)
         left, right = sign_row_margins(self._theme, stacked=stacked)

@@ -18,6 +18,7 @@ from vbdesk.desk.ui.badges import Chip, LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import PairBandBar
 from vbdesk.desk.ui.text import Text
@@ -28,7 +29,7 @@ from vbdesk.report.reader_words import level_word
 
 _SIDE_PADDING = 20
 _ONE_LINE_FROM = 720
-_VALUE_WIDTH = 128
+_VALUE_WIDTH, _CHOICE_WIDTH = 128, 300
 MARKS = ("◇", "◆")
 """How charts and headings show the left and the right recording."""
 
@@ -85,13 +86,9 @@ class SideCard(Card):
         self.result_button = Button(_("Whole result"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.result_button.setAccessibleName(_("Whole result, {side}", side=name))
         self.result_button.clicked.connect(self.result_wanted)
-        head = QHBoxLayout()
-        head.setSpacing(10)
         label = Text(f"{MARKS[place]} {_title(place)}", Role.CARD_TITLE)
         label.setBuddy(self.choice)
-        head.addWidget(label)
-        head.addWidget(self.choice, 1)
-        self.body.addLayout(head)
+        self.body.addWidget(StackingRow((label, self.choice), least=_CHOICE_WIDTH, spacing=10, shares=(0, 1)))
         self.body.addLayout(self._level)
         self.body.addLayout(self._facts)
         self.body.addWidget(self.result_button, 0, Qt.AlignmentFlag.AlignLeft)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
+from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
 from vbdesk.desk.ui.icons import IconView, mark
 from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
@@ -19,7 +20,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _
 from vbdesk.outbox.library.managed_policy import managed_words
 
-_COLUMN = 920
+_COLUMN, _DOOR = 920, 360
 _PROMISES = (
     N_("Nothing to type: account and key are made for you"),
     N_("Recordings and results stay on this computer"),
@@ -100,9 +101,9 @@ class FirstStartPage(QWidget):
         self.passphrase_field = Field(_("Passphrase"), self.passphrase, help_text=_("At least 12 characters."))
         self.why_passphrase = Text("", Role.BODY, "text2", wrap=True)
         self._promises, self._passphrase_part = QWidget(), QWidget()
-        self._below_this_computer = Text(_("Nothing to set up"), Role.BODY, "text2")
+        self._below_this_computer = Text(_("Nothing to set up"), Role.BODY, "text2", wrap=True)
         self._where_keys_are = Text(
-            _("Keys are stored in this computer's keyring and nowhere else."), Role.BODY, "text2"
+            _("Keys are stored in this computer's keyring and nowhere else."), Role.BODY, "text2", wrap=True
         )
         self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
         self.address_field = Field(_("Address"), self.address)
@@ -151,24 +152,18 @@ class FirstStartPage(QWidget):
         self._allow(False)
 
     def _lay_out(self, data_dir: Path) -> None:
-        head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE)
+        head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE, wrap=True)
         below = Text(
             _("Choose one to begin. Others can be added later under Account, and their recordings never mix."),
             Role.BODY,
             "text2",
             wrap=True,
         )
-        doors = QGridLayout()
-        doors.setHorizontalSpacing(24)
-        doors.addWidget(self._first_door(data_dir), 0, 0)
-        doors.addWidget(self._second_door(), 0, 1)
-        doors.setColumnStretch(0, 1)
-        doors.setColumnStretch(1, 1)
+        doors = StackingRow((self._first_door(data_dir), self._second_door()), least=_DOOR, spacing=24)
         foot = QHBoxLayout()
         foot.setSpacing(10)
         foot.addWidget(IconView("lock", "text2", 16))
-        foot.addWidget(self._where_keys_are)
-        foot.addStretch(1)
+        foot.addWidget(self._where_keys_are, 1)
         foot.addWidget(self._busy_words)
         column = QVBoxLayout()
         column.setSpacing(0)
@@ -179,7 +174,7 @@ class FirstStartPage(QWidget):
         column.addSpacing(12)
         self.banner.float_over(self)
         column.addSpacing(16)
-        column.addLayout(doors)
+        column.addWidget(doors)
         column.addSpacing(24)
         column.addLayout(foot)
         column.addStretch(2)
@@ -236,7 +231,7 @@ class FirstStartPage(QWidget):
         card = Card(padding=28)
         card.body.setSpacing(0)
         card.body.addLayout(
-            _door_head("server", _("A service"), Text(_("Run by your clinic or study"), Role.BODY, "text2"))
+            _door_head("server", _("A service"), Text(_("Run by your clinic or study"), Role.BODY, "text2", wrap=True))
         )
         for field in (self.address_field, Field(_("Account id"), self.account), Field(_("API key"), self.key)):
             card.body.addSpacing(18)
@@ -249,11 +244,11 @@ class FirstStartPage(QWidget):
         answer.addWidget(self.answer, 1)
         card.body.addLayout(answer)
         card.body.addSpacing(12)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.test)
-        buttons.addStretch(1)
-        buttons.addWidget(self.go_on)
-        card.body.addLayout(buttons)
+        buttons = QWidget()
+        line = FlowLayout(buttons)
+        for button in (self.test, self.go_on):
+            line.addWidget(button)
+        card.body.addWidget(buttons)
         return card
 
     @Slot(int)
@@ -328,11 +323,10 @@ class FirstStartPage(QWidget):
 def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:
     words = QVBoxLayout()
     words.setSpacing(0)
-    words.addWidget(Text(title, Role.DOOR_TITLE))
+    words.addWidget(Text(title, Role.DOOR_TITLE, wrap=True))
     words.addWidget(below)
     row = QHBoxLayout()
     row.setSpacing(14)
     row.addWidget(_Tile(icon))
-    row.addLayout(words)
-    row.addStretch(1)
+    row.addLayout(words, 1)
     return row

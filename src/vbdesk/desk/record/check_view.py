@@ -17,7 +17,8 @@ from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.record.versions_card import VersionStrip
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole
+from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
@@ -26,7 +27,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words, moment_in_sentence
 from vbdesk.language import _, pgettext
 
-_ROOMY, _NARROW = 940, 760
+_ROOMY, _NARROW, _REASON = 940, 760, 340
 _LOW = 700  # at 100 % text: with less height, all rows of the check are visible without scrolling
 _WAVEFORM, _SPECTROGRAM = "waveform", "spectrogram"
 
@@ -39,7 +40,7 @@ class CheckView(QWidget):
         super().__init__()
         self._model = model
         self._review: Review | None = None
-        self._subject, self._about = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
+        self._subject, self._about = ElidedText("", Role.BODY_STRONG), Text("", Role.BODY, "text2")
         self._kept = Text(_("Take saved and encrypted"), Role.LABEL, "text2")
         self.speaker = Banner()
         self.versions = VersionStrip()
@@ -91,7 +92,7 @@ class CheckView(QWidget):
         self._inner.setSpacing(10 if low else 16)
         self._outer.setSpacing(10 if low else 16)
         self._foot.setContentsMargins(0, *((0, 0, 0) if low else (8, 0, 8)))
-        narrow = self.width() < px(_NARROW)
+        narrow = self.width() < max(px(_NARROW), px(_REASON) + self._buttons.sizeHint().width())
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         for box in (self._foot, self._below):
             box.setDirection(down if narrow else across)
@@ -99,11 +100,10 @@ class CheckView(QWidget):
         self.keep.setAccessibleName(_("Keep, do not send"))
 
     def _lay_out(self) -> None:
-        words = QHBoxLayout()
-        words.setSpacing(16)
+        words = FlowLayout(spacing=16)
         words.addWidget(Text(pgettext("page", "Check"), Role.PAGE_TITLE))
         words.addWidget(self._subject)
-        words.addWidget(self._about, 1)
+        words.addWidget(self._about)
         content = QWidget()
         inner = self._inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
@@ -111,11 +111,13 @@ class CheckView(QWidget):
         for part in (self.versions, self._playback_card(), self.speaker, self.check_card):
             inner.addWidget(part)
         inner.addStretch(1)
-        column = self._outer = QVBoxLayout(self)
+        whole = QWidget()
+        column = self._outer = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
         column.addWidget(scroll_area(content), 1)
         column.addLayout(self._actions())
+        scroll_whole(self, whole)
 
     def _playback_card(self) -> Card:
         card = Card(padding=0)
@@ -156,8 +158,7 @@ class CheckView(QWidget):
         self._foot.setContentsMargins(0, 8, 0, 8)
         self._foot.setSpacing(12)
         self._foot.addLayout(told, 1)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(12)
+        self._buttons = FlowLayout(spacing=12)
         for button in (self.discard, self.keep, self.retake, self.send):
             self._buttons.addWidget(button)
         self._foot.addLayout(self._buttons)

@@ -20,7 +20,7 @@ _LOOKS: dict[CheckRating, ChipLook] = {CheckRating.PASS: PASS, CheckRating.WATCH
 _TOKENS: dict[CheckRating, str] = {CheckRating.PASS: "ok", CheckRating.WATCH: "warn", CheckRating.FAIL: "fail"}
 _TRACKS = {"s": (0.0, 60.0), "%": (0.0, 100.0), "dB": (-60.0, 0.0), "": (0.0, 100.0)}
 _ROWS = 5
-_ROOMY = 860
+_ROOMY, _TIGHT = 860, 520
 _SIDE = 24
 
 
@@ -52,7 +52,7 @@ class _Disc(QWidget):
 
 
 class RowView(QWidget):
-    """One row of the check; in narrow cards its sentence is below, and the gauge is hidden."""
+    """One row of the check; in narrow cards its sentence is below, then its value too, and the gauge is hidden."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -70,27 +70,28 @@ class RowView(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(_SIDE, px(11), _SIDE, px(11))
         self._grid.setHorizontalSpacing(16)
-        self._roomy: bool | None = None
-        self.arrange(roomy=True)
+        self._look: tuple[bool, bool] | None = None
+        self.arrange(roomy=True, tight=False)
 
-    def arrange(self, *, roomy: bool) -> None:
+    def arrange(self, *, roomy: bool, tight: bool) -> None:
         """Lay out the parts for the available width."""
-        if roomy is self._roomy:
+        if (roomy, tight) == self._look:
             return
-        self._roomy = roomy
+        self._look = roomy, tight
         middle = Qt.AlignmentFlag.AlignVCenter
         for part in (self.chip, self.name, self.sentence, self.gauge, self.value, self.limit):
             self._grid.removeWidget(part)
         self.gauge.setVisible(roomy)
         self._grid.addWidget(self.chip, 0, 0, middle)
-        self._grid.addWidget(self.name, 0, 1, middle)
+        self._grid.addWidget(self.name, 0, 1, 1, 5 if tight else 1, middle)
         if roomy:
             self._grid.addWidget(self.sentence, 0, 2)
             self._grid.addWidget(self.gauge, 0, 3, middle)
         else:
             self._grid.addWidget(self.sentence, 1, 0, 1, 6)
-        self._grid.addWidget(self.value, 0, 4, middle)
-        self._grid.addWidget(self.limit, 0, 5, middle)
+        line, places = (2, (0, 1)) if tight else (0, (4, 5))
+        for part, place in zip((self.value, self.limit), places, strict=True):
+            self._grid.addWidget(part, line, place, 1, 5 if tight and place else 1, middle)
         self._grid.setColumnStretch(2, 1)
 
     def set_low(self, low: bool) -> None:
@@ -182,8 +183,9 @@ class CheckResultCard(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        px = self._theme.px
         for row in self.rows:
-            row.arrange(roomy=self.width() >= self._theme.px(_ROOMY))
+            row.arrange(roomy=self.width() >= px(_ROOMY), tight=self.width() < px(_TIGHT))
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()

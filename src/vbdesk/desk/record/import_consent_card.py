@@ -10,6 +10,7 @@ from vbdesk.desk.record.import_consent import lacking_consent, lacking_words, no
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -53,37 +54,29 @@ class ImportConsentCard(QWidget):
         self.hide()
 
     def _lay_out(self) -> None:
-        told = QHBoxLayout()
+        words = QWidget()
+        told = QHBoxLayout(words)
+        told.setContentsMargins(0, 0, 0, 0)
         told.setSpacing(8)
         told.addWidget(IconView("warning", "warn", 16))
         told.addWidget(self.words, 1)
-        told.addWidget(self.check)
-        fields = QHBoxLayout()
-        fields.setSpacing(8)
         for field in (self.kind, self.asked_by):
             field.setMinimumWidth(1)
-            fields.addWidget(field, 1)
-        acts = QHBoxLayout()
-        acts.setSpacing(8)
-        acts.addWidget(self.wording)
-        acts.addWidget(self.note)
-        self._lower = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        fields = StackingRow((self.kind, self.asked_by), least=_FIELD_WIDTH, spacing=8)
+        lower = field_with_buttons(fields, self.wording, self.note, least=2 * _FIELD_WIDTH, spacing=8)
+        upper = field_with_buttons(words, self.check, least=_WORDS_WIDTH, spacing=8)
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._parts.setContentsMargins(0, 0, 0, 0)
-        for box in (self._lower, self._parts):
-            box.setSpacing(8)
-        self._lower.addLayout(fields, 1)
-        self._lower.addLayout(acts)
-        self._parts.addLayout(told, 2)
-        self._parts.addLayout(self._lower, 3)
+        self._parts.setSpacing(8)
+        self._parts.addWidget(upper, 2)
+        self._parts.addWidget(lower, 3)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         fields = self._theme.px(2 * _FIELD_WIDTH) + self.wording.sizeHint().width() + self.note.sizeHint().width()
         words = self._theme.px(_WORDS_WIDTH) + self.check.sizeHint().width()
-        for box, needed in ((self._lower, fields), (self._parts, fields + words)):
-            narrow = self.width() < needed
-            box.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        narrow = self.width() < fields + words
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     @Slot()
     def show_state(self) -> None:

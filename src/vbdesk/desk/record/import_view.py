@@ -8,7 +8,7 @@ from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.import_rows import EDITABLE
 from vbdesk.desk.record.name_pattern_card import NamePatternCard
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole
 from vbdesk.desk.ui.cell_editing import Choices, EditableCellView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.progress import ProgressBar
@@ -83,7 +83,8 @@ class ImportView(QWidget):
             policy = part.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             part.setSizePolicy(policy)
-        column = QVBoxLayout(self)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
         column.addWidget(head)
@@ -97,6 +98,7 @@ class ImportView(QWidget):
         body.addWidget(self.consent)
         column.addWidget(scroll_area(content), 1)  # large text in a low window
         column.addLayout(foot)
+        scroll_whole(self, whole)
 
     @Slot()
     def _on_keep(self) -> None:

@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QCompleter, QListView, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.flow_layout import field_with_buttons
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, translated
@@ -55,14 +56,10 @@ class NamePatternCard(QWidget):
             self._labels, ((self.pattern, self.fill), (self.zone, self.leave_out, self.undo)), strict=True
         ):
             label.setBuddy(controls[0])
-            row = QHBoxLayout()
-            row.setSpacing(12)
-            for control in controls:
-                row.addWidget(control, 1 if control is controls[0] else 0)
             part = QVBoxLayout()
             part.setSpacing(4)
             part.addWidget(label)
-            part.addLayout(row)
+            part.addWidget(field_with_buttons(*controls))
             self._parts.addLayout(part, 3 if label is self._labels[0] else 2)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -73,7 +70,9 @@ class NamePatternCard(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         buttons = sum(button.sizeHint().width() for button in (self.fill, self.leave_out, self.undo))
-        self._narrow = narrow = self.width() < buttons + self._theme.px(_FIELDS_WIDTH)
+        behind_zone = self.leave_out.sizeHint().width() + self.undo.sizeHint().width()
+        field = self._theme.px(_FIELDS_WIDTH) // 2
+        self._narrow = narrow = self.width() < max(buttons + 2 * field, 5 * (behind_zone + field) // 2)
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
         for label in self._labels:  # low windows are narrow, too: the icons and placeholders say enough
             label.setVisible(not narrow)

@@ -18,9 +18,10 @@ from vbdesk.desk.ui.badges import LevelGlyph
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
-from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _
@@ -41,12 +42,10 @@ class OverallCard(Card):
         title, sentence = voice.action
         level = Text(overall_word(voice.level), Role.OVERALL)
         level.setStyleSheet(f"color: {self._theme.level(voice.level).ink};")
-        words = QHBoxLayout()
-        words.setSpacing(10)
+        words = FlowLayout(spacing=10)
         words.addWidget(level)
         if voice.level is not Level.NONE:
-            words.addWidget(ElidedText(_("overall level"), Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
-        words.addStretch(1)
+            words.addWidget(Text(_("overall level"), Role.BODY, "text2"))
         column = QVBoxLayout()
         column.setSpacing(2)
         column.addStretch(1)

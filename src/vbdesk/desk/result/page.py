@@ -32,13 +32,14 @@ from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
-from vbdesk.desk.ui.text import ElidedText
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, pgettext
 from vbdesk.report.exports import ExportFormat
@@ -152,9 +153,9 @@ class ResultPage(QWidget):
         self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
-        self._title = ElidedText("", Role.PAGE_TITLE)
-        self._caption = ElidedText("", Role.CAPTION, "text3")
-        self.consent = ElidedText("", Role.CAPTION, "text3")
+        self._title = Text("", Role.PAGE_TITLE, wrap=True)
+        self._caption = Text("", Role.CAPTION, "text3")
+        self.consent = Text("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(
             _("How much to show"), [("clinical", _("Clinical"), ""), ("researcher", _("Researcher"), "")]
         )
@@ -190,12 +191,9 @@ class ResultPage(QWidget):
         for part in (self.subjects_button, self._chevron, self.subject_button):
             crumbs.addWidget(part)
         crumbs.addStretch(1)
-        details = QHBoxLayout()
-        details.setContentsMargins(0, 0, 0, 0)
-        details.setSpacing(12)
+        details = FlowLayout()
         details.addWidget(self._caption)
         details.addWidget(self.consent)
-        details.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addLayout(crumbs)

@@ -115,10 +115,12 @@ class SignRowView(QWidget):
         grid.setColumnStretch(0, 1)
         words = QVBoxLayout()
         words.setSpacing(0)
+        words.addStretch(1)
         words.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True))
         if sign.evidence:
             words.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True))
-        grid.addLayout(words, 0, 0, Qt.AlignmentFlag.AlignVCenter)
+        words.addStretch(1)
+        grid.addLayout(words, 0, 0)
         badge = QWidget()
         badge.setFixedWidth(level_width(self._theme))
         inner = QHBoxLayout(badge)

@@ -3,19 +3,20 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
 from vbdesk.desk.ui.icons import IconView
-from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class _Item(QWidget):
     """An icon and a text."""
 
-    def __init__(self, icon: str = "", *, gives_way: bool = False) -> None:
+    def __init__(self, icon: str = "") -> None:
         super().__init__()
         self.icon = IconView(icon, "text2", 14)
         self.icon.setVisible(bool(icon))
-        self.text = ElidedText("", Role.CAPTION, "text2") if gives_way else Text("", Role.CAPTION, "text2")
+        self.text = Text("", Role.CAPTION, "text2")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(7)
@@ -28,7 +29,7 @@ class _Item(QWidget):
 
 
 class StatusBar(QWidget):
-    """One line at the bottom of the window."""
+    """A line at the bottom of the window, or several where it is narrow."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -37,15 +38,19 @@ class StatusBar(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumHeight(self._theme.px(32))
         self._profile, self._connection, self._moving = _Item("server"), _Item("clock"), _Item()
-        self._encrypted, self._credits = _Item("lock", gives_way=True), _Item()
+        self._encrypted, self._credits = _Item("lock"), _Item()
+        left, right = QWidget(), QWidget()
+        for side, items in (
+            (left, (self._profile, self._connection, self._moving)),
+            (right, (self._encrypted, self._credits)),
+        ):
+            line = FlowLayout(side, spacing=22)
+            for item in items:
+                line.addWidget(item)
+        self._sides = StackingRow((left, right), least=0, spacing=0, shares=(1, 0), whole=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(22, 0, 22, 0)
-        row.setSpacing(22)
-        for item in (self._profile, self._connection, self._moving):
-            row.addWidget(item)
-        row.addStretch(1)
-        row.addWidget(self._encrypted)
-        row.addWidget(self._credits)
+        row.addWidget(self._sides, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def show_profile(self, words: str, icon: str) -> None:
         """Show the open profile."""

@@ -15,7 +15,7 @@ from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, primary_butto
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
-from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, joined, pgettext
 from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind, ConsentPolicy
@@ -39,16 +39,15 @@ class ConsentLine(QWidget):
         super().__init__()
         self._model = model
         self._icon = IconView("file", "text2", 16)
-        self.words = ElidedText("", Role.LABEL, "text2")
+        self.words = Text("", Role.LABEL, "text2", wrap=True)
         self.button = Button(pgettext("verb", "Change"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.button.setAccessibleName(_("Note or withdraw consent"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(self._icon)
-        row.addWidget(self.words)
+        row.addWidget(self.words, 1)
         row.addWidget(self.button)
-        row.addStretch(1)
         self.button.clicked.connect(self.change_wanted)
         model.changed.connect(self._show)
         self._show()

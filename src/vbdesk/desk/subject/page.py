@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
@@ -21,9 +21,10 @@ from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
-from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.card import Card, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
@@ -69,7 +70,8 @@ class SubjectPage(QWidget):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
-        layout = QVBoxLayout(self)
+        content = QWidget()
+        layout = QVBoxLayout(content)
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
         layout.addWidget(self._header())
@@ -83,6 +85,7 @@ class SubjectPage(QWidget):
         self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
+        scroll_whole(self, content)
         self.charts.recording_chosen.connect(view_model.open_recording)
         self.charts.moved.connect(self.range.choose_none)
         self.table.opened.connect(view_model.open_recording)
@@ -125,9 +128,6 @@ class SubjectPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._show_keys()
-        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + self._theme.px(_AGE_WIDTH)
-        narrow = self.width() - 72 < needed
-        self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
         self.subjects = Breadcrumb(_("Subjects"))
@@ -135,9 +135,9 @@ class SubjectPage(QWidget):
         self.title = ElidedText("", Role.PAGE_TITLE, cut=Qt.TextElideMode.ElideMiddle)
         self.badge = LevelBadge(overall=True)
         self._badge_words = Text(_("in the last recording"), Role.CAPTION, "text2")
-        self.sentence = ElidedText("", Role.BODY, "text2")
-        self.change = ElidedText("", Role.BODY_MEDIUM, "text")
-        self.analysis_change = ElidedText("", Role.CAPTION, "text2")
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
+        self.analysis_change = Text("", Role.CAPTION, "text2", wrap=True)
         self.show_change = Button(_("Show"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.show_change.setAccessibleName(_("Show what is unusual in the charts"))
         self.show_change.clicked.connect(self._on_show_change)
@@ -147,15 +147,14 @@ class SubjectPage(QWidget):
         change.setSpacing(4)
         change.addWidget(self.change, 1)
         change.addWidget(self.show_change)
-        name = QHBoxLayout()
-        name.setSpacing(12)
+        named = QWidget()
+        name = FlowLayout(named)
         for part in (self.title, self.badge, self._badge_words):
             name.addWidget(part)
-        name.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self.subjects)
-        words.addLayout(name)
+        words.addWidget(named)
         self.export_button = Button(_("Export"), ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
@@ -170,7 +169,6 @@ class SubjectPage(QWidget):
         return PageHeader(words, self.export_button, self.record_button, words_width=360)
 
     def _toolbar(self) -> QWidget:
-        bar = QWidget()
         days = [(str(count), ngettext("{count} day", "{count} days", count), "") for count in _RANGES]
         # Translators: all days of the course.
         presets = [*days, (_ALL, pgettext("range", "All"), "")]
@@ -179,28 +177,27 @@ class SubjectPage(QWidget):
         self.range.chosen.connect(self._on_range)
         self.view = SegmentedChoice(_("View"), [("charts", _("Charts"), "chart"), ("table", _("Table"), "table")])
         self.view.chosen.connect(self._on_view)
-        self.age = ElidedText("", Role.CAPTION, "text3")
+        self.age = Text("", Role.CAPTION, "text3")
         self._keys = QWidget()
         self._keys.setToolTip(_(_KEYS_TIP))
         keys = QHBoxLayout(self._keys)
         keys.setContentsMargins(0, 0, 4, 0)
         keys.setSpacing(6)
         keys.addWidget(Text(_("Move the cursor with"), Role.CAPTION, "text2"))
-        keys.addWidget(KeyCap("←"))
-        keys.addWidget(KeyCap("→"))
-        left, right = QHBoxLayout(), QHBoxLayout()
-        for row, parts in ((left, (self.range, self.age)), (right, (self._keys, self.view))):
-            row.setSpacing(10)
+        arrows = QWidget()
+        arrows.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # as time runs, in every language
+        pair = QHBoxLayout(arrows)
+        pair.setContentsMargins(0, 0, 0, 0)
+        pair.setSpacing(6)
+        for key in ("←", "→"):
+            pair.addWidget(KeyCap(key))
+        keys.addWidget(arrows)
+        left, right = QWidget(), QWidget()
+        for side, parts in ((left, (self.range, self.age)), (right, (self._keys, self.view))):
+            line = FlowLayout(side, spacing=10)
             for part in parts:
-                row.addWidget(part)
-        left.setStretch(1, 1)
-        right.addStretch(0)
-        self._bar = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
-        self._bar.setContentsMargins(0, 0, 0, 0)
-        self._bar.setSpacing(10)
-        self._bar.addLayout(left, 1)
-        self._bar.addLayout(right)
-        return bar
+                line.addWidget(part)
+        return StackingRow((left, right), least=0, spacing=10, shares=(1, 0), whole=True)
 
     @Slot(object)
     def _show(self, reading: SubjectReading) -> None:

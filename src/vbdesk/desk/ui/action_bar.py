@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.page_header import PageHeader
-from vbdesk.desk.ui.text import ElidedText
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
-_WORDS_WIDTH = 90  # at 100 % text; longer sentences are elided
+_WORDS_WIDTH = 240  # at 100 % text
 
 
 class ActionBar(QWidget):
@@ -25,7 +25,7 @@ class ActionBar(QWidget):
     def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
         """Make a button for each of `actions`: (key, text, icon)."""
         super().__init__()
-        self._words = ElidedText("", Role.LABEL, "text2")
+        self._words = Text("", Role.LABEL, "text2", wrap=True)
         sentence = QHBoxLayout()
         sentence.addWidget(self._words, 1)
         self._buttons: dict[str, Button] = {}

@@ -69,6 +69,13 @@ def vertical_line() -> QFrame:
     return frame
 
 
+def scroll_whole(page: QWidget, content: QWidget) -> None:
+    """Show `content` as the whole of a page, which scrolls only where the window is too low for it."""
+    whole = QVBoxLayout(page)
+    whole.setContentsMargins(0, 0, 0, 0)
+    whole.addWidget(scroll_area(content))
+
+
 def scroll_area(content: QWidget) -> QScrollArea:
     """Put `content` into an area that scrolls vertically only."""
     area = QScrollArea()

@@ -31,14 +31,13 @@ class Field(QWidget):
         super().__init__()
         self.control = control
         self._help = help_text
-        self._label = Text(label, Role.LABEL_MEDIUM)
+        self._label = Text(label, Role.LABEL_MEDIUM, wrap=True)
         self._label.setBuddy(control)
         control.setAccessibleName(label)
         self._fault_icon = IconView("error", "fail", 14)
         self._below = Text(help_text, Role.CAPTION, "text3", wrap=True)
         head = QHBoxLayout()
-        head.addWidget(self._label)
-        head.addStretch(1)
+        head.addWidget(self._label, 1)
         if optional:
             head.addWidget(Text(_("Optional"), Role.CAPTION, "text3"))
         self._foot = QWidget()
@@ -87,6 +86,9 @@ class Field(QWidget):
             edit.style().polish(edit)
 
 
+_LEAD, _SIDES = 53, 26  # width around the text of a field with an icon before it, and without
+
+
 class LineField(QLineEdit):
     """One line of text, with an icon before it and an optional icon after it.
 
@@ -122,6 +124,10 @@ class LineField(QLineEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         _place_icons(self._theme, self, self._lead, self._trail)
+        hint = self.placeholderText()
+        if self.toolTip() in ("", hint):  # Qt cuts a hint that does not fit
+            room = self.width() - self._theme.px(_LEAD if self._lead is not None else _SIDES)
+            self.setToolTip(hint if self.fontMetrics().horizontalAdvance(hint) > room else "")
 
 
 class SecretField(QLineEdit):
@@ -198,6 +204,7 @@ class ChoiceField(QComboBox):
         room = self.width() - self._theme.px(40 + 32)  # the icons at both ends, as in the style sheet
         shown = self.currentText() or self.placeholderText()
         option.currentText = self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room)
+        self.setToolTip("" if option.currentText == shown else shown)
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)

@@ -11,7 +11,7 @@ from vbdesk.desk.ui.painting import antialiased, mirrored, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.report.reader_words import level_word
 
-_LEGEND_GAP, _LEAST_COLUMNS = 8, 3
+_LEGEND_GAP = 8
 _GLYPH, _RADIUS, _INSET = 13, 4, 1.5
 _BAR_HEIGHT, _LEAST_SHARE = 16, 20
 
@@ -108,7 +108,7 @@ class HeatLegend(QWidget):
         self._arrange(columns)
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
-        return QSize(self._width_of(min(self._most, _LEAST_COLUMNS)), super().minimumSizeHint().height())
+        return QSize(self._width_of(1), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

@@ -1,9 +1,10 @@
-"""A segmented control: a choice of a few options, side by side."""
+"""A segmented control: a choice of a few options, side by side, or in lines where it is narrow."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QSizePolicy, QWidget
 
+from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -69,12 +70,10 @@ class SegmentedChoice(QWidget):
         self._theme = app_theme()
         super().__init__(parent)
         self.setAccessibleName(name)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._keys = [key for key, _, _ in options]
         self._group = QButtonGroup(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 4, 4, 4)
-        row.setSpacing(2)
+        row = FlowLayout(self, margin=4, spacing=2)
         for index, (_, words, icon) in enumerate(options):
             option = _Option(words, icon)
             self._group.addButton(option, index)
