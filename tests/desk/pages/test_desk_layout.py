@@ -24,6 +24,7 @@ def test_at_200_percent_text_the_outbox_keeps_the_actions_of_rows_and_of_the_bar
     shelf.put("ward4-0155", OutboxState.WAITING)
     page = open_outbox(1)
     page.resize(1152, 736)  # of a window of 1280x800
+    qtbot.settle()
     act = page.list.model().columnCount() - 1
     qtbot.waitUntil(lambda: page.list.visualRect(page.list.model().index(0, act)).width() > 0)
     assert not page.list.isColumnHidden(act)

@@ -23,6 +23,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.flow_layout import FillingStack
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
@@ -106,7 +107,7 @@ class OutboxPage(QWidget):
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_(_READING))
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
+        self._stack.addWidget(scroll_area(self.empty))
         self._stack.addWidget(self.list)
         card = Card(padding=1)
         card.body.setSpacing(0)
@@ -124,7 +125,7 @@ class OutboxPage(QWidget):
         self.notice.float_over(self)
         self.undo.float_over(self)
         self.course_notice.float_over(self)
-        self._faces = QStackedWidget()
+        self._faces = FillingStack()
         self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._faces.addWidget(card)

@@ -1,7 +1,7 @@
 """The Record page while files are imported: a table to edit, then one batch."""
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_consent_card import ImportConsentCard
 from vbdesk.desk.record.import_model import IntakeViewModel
@@ -43,6 +43,7 @@ class ImportView(QWidget):
             completions=self._completions,
         )
         self.table.setMinimumHeight(app_theme().px(_LEAST_HEIGHT))
+        self.table.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.row_words = Text("", Role.CAPTION, "text2", wrap=True)
         model.chosen = self.table.chosen_keys
         self.progress = ProgressBar(_("Files done"))

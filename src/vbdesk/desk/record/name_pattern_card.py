@@ -14,7 +14,8 @@ from vbdesk.language import _, translated
 from vbdesk.outbox.imports.import_draft import PatternPreview
 
 _EXAMPLES = ("{subject}_{date}_{time}", "{subject}_{date}", "{subject}_*", "*_{subject}", "{subject}/*")
-_FIELDS_WIDTH = 420  # of both fields and the gaps, at 100 % text
+_FIELD_WIDTH = 160  # at 100 % text
+_GAP = 12
 
 
 class NamePatternCard(QWidget):
@@ -51,7 +52,7 @@ class NamePatternCard(QWidget):
     def _lay_out(self) -> None:
         self._labels = [Text(_("File names"), Role.LABEL_MEDIUM), Text(_("Time zone"), Role.LABEL_MEDIUM)]
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._parts.setSpacing(12)
+        self._parts.setSpacing(_GAP)
         for label, controls in zip(
             self._labels, ((self.pattern, self.fill), (self.zone, self.leave_out, self.undo)), strict=True
         ):
@@ -59,8 +60,8 @@ class NamePatternCard(QWidget):
             part = QVBoxLayout()
             part.setSpacing(4)
             part.addWidget(label)
-            part.addWidget(field_with_buttons(*controls))
-            self._parts.addLayout(part, 3 if label is self._labels[0] else 2)
+            part.addWidget(field_with_buttons(*controls, least=_FIELD_WIDTH))
+            self._parts.addLayout(part, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -69,10 +70,14 @@ class NamePatternCard(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        buttons = sum(button.sizeHint().width() for button in (self.fill, self.leave_out, self.undo))
-        behind_zone = self.leave_out.sizeHint().width() + self.undo.sizeHint().width()
-        field = self._theme.px(_FIELDS_WIDTH) // 2
-        self._narrow = narrow = self.width() < max(buttons + 2 * field, 5 * (behind_zone + field) // 2)
+        behind_zone = self.leave_out.sizeHint().width() + _GAP + self.undo.sizeHint().width()
+        fields = (
+            self._theme.px(_FIELD_WIDTH),
+            self.pattern.minimumSizeHint().width(),
+            self.zone.minimumSizeHint().width(),
+        )
+        half = max(fields) + _GAP + max(self.fill.sizeHint().width(), behind_zone)  # so that no half breaks its line
+        self._narrow = narrow = self.width() < 2 * half + _GAP
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
         for label in self._labels:  # low windows are narrow, too: the icons and placeholders say enough
             label.setVisible(not narrow)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
@@ -24,7 +24,7 @@ from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, prima
 from vbdesk.desk.ui.card import Card, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
-from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
+from vbdesk.desk.ui.flow_layout import FillingStack, FlowLayout, StackingRow
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
@@ -63,7 +63,7 @@ class SubjectPage(QWidget):
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
-        self._stack = QStackedWidget()
+        self._stack = FillingStack()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self.course_card = CourseCard(view_model.course)
         for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.course_card):

@@ -1,10 +1,13 @@
-"""Layouts that give way in narrow windows: parts in lines, and rows that become columns."""
+"""Layouts that give way in narrow windows: parts in lines, and rows that become columns.
+
+What becomes narrower never becomes lower. Otherwise the scroll bar of an area around it could come and go without end.
+"""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLayout, QLayoutItem, QStyle, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLayout, QLayoutItem, QStackedWidget, QStyle, QWidget
 
 from vbdesk.desk.ui.theme import app_theme
 
@@ -167,3 +170,10 @@ class StackingRow(QWidget):
         if self._box.direction() is not direction:
             self._box.setDirection(direction)
             self.updateGeometry()
+
+
+class FillingStack(QStackedWidget):
+    """Pages that take the height that is left, whatever the lines of their texts need."""
+
+    def hasHeightForWidth(self) -> bool:  # noqa: D102
+        return False
