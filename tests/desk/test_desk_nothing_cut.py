@@ -33,7 +33,7 @@ def cut_texts(qtbot, window):
         return not found
 
     try:
-        qtbot.waitUntil(none, timeout=5000)
+        qtbot.waitUntil(none)
     except qtbot.TimeoutError:
         return found
     return []

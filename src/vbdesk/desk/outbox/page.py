@@ -107,7 +107,7 @@ class OutboxPage(QWidget):
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_(_READING))
         self._stack = QStackedWidget()
-        self._stack.addWidget(scroll_area(self.empty))
+        self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)
         card.body.setSpacing(0)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import primary_button
+from vbdesk.desk.ui.card import scroll_whole
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -11,27 +12,33 @@ from vbdesk.language import _
 
 
 class EmptyState(QWidget):
-    """Icon, title, one sentence and at most one button, centred."""
+    """Icon, title, one sentence and at most one button, centred; it scrolls where the room is too low."""
 
     def __init__(self, icon: str, title: str, sentence: str, action: str = "") -> None:
         super().__init__()
         self.button = primary_button(action)
         self.button.setVisible(bool(action))
-        self._title, self._sentence = Text(title, Role.CARD_TITLE), Text(sentence, Role.BODY, "text2", wrap=True)
-        self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        column = QVBoxLayout(self)
+        self._title = Text(title, Role.CARD_TITLE, wrap=True)
+        self._sentence = Text(sentence, Role.BODY, "text2", wrap=True)
+        words = QVBoxLayout()
+        words.setSpacing(8)
+        for text in (self._title, self._sentence):
+            text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            words.addWidget(text)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setSpacing(8)
         column.addStretch(1)
-        for part in (IconView(icon, "text3", 40), self._title):
-            column.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(IconView(icon, "text3", 40), 0, Qt.AlignmentFlag.AlignHCenter)
         inset = QHBoxLayout()
         inset.addStretch(1)
-        inset.addWidget(self._sentence, 6)
+        inset.addLayout(words, 6)
         inset.addStretch(1)
         column.addLayout(inset)
         column.addSpacing(8)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
+        scroll_whole(self, content)
 
     def say(self, title: str, sentence: str, action: str | None = None) -> None:
         """Show other text; an empty `action` hides the button, None leaves it unchanged."""
