@@ -17,4 +17,4 @@ class ManagedNote(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(IconView("lock", "text3", 14))
-        row.addWidget(Text(managed_words(), Role.CAPTION, "text3"), 1)
+        row.addWidget(Text(managed_words(), Role.CAPTION, "text3", wrap=True), 1)
