@@ -52,6 +52,7 @@ def changes_are_quick() -> bool:
     kept = True
     with tempfile.TemporaryDirectory() as folder:
         desk = opened_desk(Path(folder))
+        until(lambda: ready(desk, RecordPage))
         for name, key, kind in (("account", "account", AccountPage), ("record", "record", RecordPage)):
             for tag in languages():
                 took = []
@@ -157,6 +158,7 @@ def until(ready: Callable[[], bool]) -> None:
     ends = time.monotonic() + HANGS_S
     while not ready():
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        time.sleep(0.002)  # the workers need the interpreter, too
         if time.monotonic() > ends:
             raise TimeoutError("The desk did not get any further.")
 

@@ -13,6 +13,7 @@ MEASURED = (
     "result_figures",
     "trajectory_figures",
     "longitudinal_figures",
+    "reading_language_figures",
 )
 """Benchmarks of what a person waits for: each prints this machine's calibration, and fails over a bar scaled by it."""
 

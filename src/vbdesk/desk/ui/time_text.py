@@ -91,8 +91,3 @@ def rate_words(bytes_per_s: float) -> str:
 def place_in_line(place: int) -> str:
     """`Next in line`, `Third in line`, `Number 17 in line`; `place` counts from 1."""
     return _(_PLACES[place - 1]) if place <= len(_PLACES) else _("Number {place:,} in line", place=place)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 recording`, `38 recordings`: English only; a new text is a sentence with `ngettext`."""
-    return f"{count:,} {noun}".replace(",", " ") if count == 1 else f"{count:,} {noun}s".replace(",", " ")
