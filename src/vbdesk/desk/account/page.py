@@ -76,10 +76,11 @@ class AccountPage(QWidget):
         self.banner.acted.connect(self._on_banner)
         self._column = QWidget()
         self._cards = QVBoxLayout(self._column)
-        self._cards.setContentsMargins(0, 0, 16, 0)
+        right = self.isRightToLeft()  # Qt does not mirror margins
+        self._cards.setContentsMargins(*((16, 0, 0, 0) if right else (0, 0, 16, 0)))
         self._cards.setSpacing(16)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(36, 28, 20, 24)
+        layout.setContentsMargins(*((20, 28, 36, 24) if right else (36, 28, 20, 24)))
         layout.setSpacing(16)
         words = QVBoxLayout()
         words.setSpacing(2)

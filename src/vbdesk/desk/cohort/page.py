@@ -29,7 +29,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
 
-_NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 54, 58, 100
+_NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 60, 54, 100
 _HEADING_PADDING_PX = 16  # width of a heading beside its words, at every text size
 _BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
@@ -288,8 +288,7 @@ class CohortPage(QWidget):
     @Slot(object)
     def _show(self, reading: CohortReading) -> None:
         self.caption.setText(self.view_model.caption)
-        sign = self._sign_width(reading)
-        self.heat.set_widths((_NAME, _AGE, *(sign,) * len(reading.columns)), stretch=0)
+        self.heat.set_widths((_NAME, _AGE, *(self._sign_width(column.label) for column in reading.columns)), stretch=0)
         self._fit_bars(self.bars, self.view_model.distributions)
         self._stack.setCurrentIndex(1 if reading.summaries else 0)
         self.export_button.setEnabled(bool(reading.summaries))
@@ -315,11 +314,10 @@ class CohortPage(QWidget):
         else:
             self.empty.say(_("Nobody to show yet"), _("A subject appears here with the first result."), "")
 
-    def _sign_width(self, reading: CohortReading) -> int:
+    def _sign_width(self, label: str) -> int:
         """Width of a column that holds the longest word of its heading, in px at 100 % text."""
         metrics, scale = QFontMetricsF(self._theme.font(Role.CAPTION)), self._theme.scale
-        words = [word for column in reading.columns for word in heading_of(column.label).split("\n")]
-        widest = max(map(metrics.horizontalAdvance, words), default=0.0) / scale
+        widest = max(map(metrics.horizontalAdvance, heading_of(label).split("\n"))) / scale
         return round(min(max(_SIGN, widest), _WIDEST_SIGN) + _HEADING_PADDING_PX / scale)
 
     def _fit_bars(self, view: CellView, table: CellTable) -> None:

@@ -20,7 +20,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
-from vbdesk.language import N_, _, current, formats, joined, ngettext, pgettext, translated
+from vbdesk.language import N_, _, formats, joined, ngettext, pgettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -31,7 +31,7 @@ _SHOW_EVERY_MS = 2000
 """While many subjects are read, the page is brought up to date so often."""
 
 
-_HEADING_LETTERS = 10
+_HEADING_LETTERS, _LONGEST_WORD = 10, 14
 _REST = N_("What was read is kept; the rest is as it was last known.")
 
 
@@ -247,7 +247,8 @@ class CohortViewModel(QObject):
             return
         headings = (_("Subject"), "", *(heading_of(column.label) for column in reading.columns))
         if self.reading is None or reading.columns != self.reading.columns:
-            self.heat.replace(headings, reading.heat)
+            names = (_("Subject"), "", *(column.label for column in reading.columns))
+            self.heat.replace(headings, reading.heat, names)
         else:
             self.heat.show(reading.heat)
         self.distributions.show(reading.distributions)
@@ -301,9 +302,8 @@ class CohortViewModel(QObject):
 
 
 def heading_of(label: str) -> str:
-    """Break a name into lines: one for each word, two for a long word where letters may be parted."""
-    joined_letters = current().right_to_left and " " not in label
-    if len(label) <= _HEADING_LETTERS or joined_letters:
+    """Break a name between its words, and cut a word that no column holds."""
+    if len(label) <= _HEADING_LETTERS:
         return label
-    half = len(label) // 2
-    return label.replace(" ", "\n") if " " in label else f"{label[:half]}-\n{label[half:]}"
+    words = (word if len(word) <= _LONGEST_WORD else f"{word[: _LONGEST_WORD - 1]}…" for word in label.split(" "))
+    return "\n".join(words)

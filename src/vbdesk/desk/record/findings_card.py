@@ -22,6 +22,7 @@ _TRACKS = {"s": (0.0, 60.0), "%": (0.0, 100.0), "dB": (-60.0, 0.0), "": (0.0, 10
 _ROWS = 5
 _ROOMY, _TIGHT = 860, 520
 _SIDE = 24
+_LEAST_WIDTHS = (100, 60, 92)  # of name, value and limit, at 100 % text
 
 
 class _Disc(QWidget):
@@ -61,12 +62,9 @@ class RowView(QWidget):
         self.chip = Chip(PASS)
         self.chip.setMinimumWidth(px(108))
         self.name, self.sentence = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
-        self.name.setMinimumWidth(px(100))
         self.gauge = Gauge()
         self.value, self.limit = Text("", Role.BODY_STRONG), Text("", Role.CAPTION, "text2")
         self.value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
-        self.value.setMinimumWidth(px(60))
-        self.limit.setMinimumWidth(px(92))
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(_SIDE, px(11), _SIDE, px(11))
         self._grid.setHorizontalSpacing(16)
@@ -170,6 +168,7 @@ class CheckResultCard(Card):
             self._lines[place].setVisible(place < len(rows))
             if place < len(rows):
                 view.show_row(rows[place])
+        self._line_up()
         self.title.setText(review.title)
         self.sentence.setText(review.sentence)
         self._disc.show_look(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
@@ -213,6 +212,14 @@ class CheckResultCard(Card):
         self.progress.setVisible(not shown)
         for part in (*self.rows, *self._lines):
             part.setVisible(shown)
+
+    def _line_up(self) -> None:
+        """Give each column the width of its longest text, so that the rows line up."""
+        columns = zip(*((row.name, row.value, row.limit) for row in self.rows), strict=True)
+        for least, column in zip(_LEAST_WIDTHS, columns, strict=True):
+            widest = max(self._theme.px(least), *(part.sizeHint().width() for part in column))
+            for part in column:
+                part.setMinimumWidth(widest)
 
     def _show_notes(self, notes: tuple[str, ...]) -> None:
         while (item := self._notes.takeAt(0)) is not None:

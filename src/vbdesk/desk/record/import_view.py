@@ -1,11 +1,14 @@
 """The Record page while files are imported: a table to edit, then one batch."""
 
+from math import ceil
+
 from PySide6.QtCore import Slot
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_consent_card import ImportConsentCard
 from vbdesk.desk.record.import_model import IntakeViewModel
-from vbdesk.desk.record.import_rows import EDITABLE
+from vbdesk.desk.record.import_rows import EDITABLE, headings
 from vbdesk.desk.record.name_pattern_card import NamePatternCard
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole
@@ -20,6 +23,7 @@ from vbdesk.outbox.imports.import_draft import RowField
 _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
 _FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
 _LEAST_FATE = 175
+_HEADING_PADDING = 32
 _WORDS_WIDTH = 260
 _LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
@@ -35,7 +39,7 @@ class ImportView(QWidget):
         self.table = EditableCellView(
             _("Files to import"),
             model.table,
-            _WIDTHS,
+            _widths(),
             stretch=_FATE,
             droppable=(_ANALYSIS, _LENGTH, _TAGS),
             least_stretch=_LEAST_FATE,
@@ -193,3 +197,13 @@ class ImportView(QWidget):
         self.progress.show_share(0.0)
         for button in (self.keep, self.send):
             button.setEnabled(not busy)
+
+
+def _widths() -> tuple[int, ...]:
+    """Widths of the columns at 100 % text, each wide enough for its heading."""
+    theme = app_theme()
+    words = QFontMetricsF(theme.font(Role.CAPTION)).horizontalAdvance
+    return tuple(
+        max(width, ceil(words(heading) / theme.scale) + _HEADING_PADDING)
+        for width, heading in zip(_WIDTHS, headings(), strict=True)
+    )

@@ -26,7 +26,7 @@ class CellTable(QAbstractTableModel):
 
     def __init__(self, headings: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._headings = tuple(headings)
+        self._headings = self._names = tuple(headings)
         self._rows: list[Row] = []
         self._places: dict[str, int] = {}
 
@@ -42,10 +42,11 @@ class CellTable(QAbstractTableModel):
         """Index of a row by its key; None if it is not in the table."""
         return self._places.get(key)
 
-    def replace(self, headings: Sequence[str], rows: Sequence[Row]) -> None:
-        """Replace columns and rows."""
+    def replace(self, headings: Sequence[str], rows: Sequence[Row], names: Sequence[str] = ()) -> None:
+        """Replace columns and rows; `names` are the headings in full where they are broken or cut."""
         self.beginResetModel()
         self._headings = tuple(headings)
+        self._names = tuple(names) or self._headings
         self._take(list(rows))
         self.endResetModel()
 
@@ -54,11 +55,11 @@ class CellTable(QAbstractTableModel):
         wanted = list(rows)
         keys = {row.key for row in wanted}
         if not any(row.key in keys for row in self._rows):
-            self.replace(self._headings, wanted)
+            self.replace(self._headings, wanted, self._names)
             return
         gone = _runs([place for place, row in enumerate(self._rows) if row.key not in keys])
         if len(gone) > _MANY_RUNS:  # views and screen readers scan all rows after each removal
-            self.replace(self._headings, wanted)
+            self.replace(self._headings, wanted, self._names)
             return
         for first, last in reversed(gone):
             self.beginRemoveRows(QModelIndex(), first, last)
@@ -135,7 +136,7 @@ class CellTable(QAbstractTableModel):
             text = row.cells[index.column()].text
             return text if len(text) > _LONG else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            heading, text = self._headings[index.column()], row.cells[index.column()].text
+            heading, text = self._names[index.column()], row.cells[index.column()].text
             return f"{heading}: {text}" if heading else text
         return None
 
@@ -146,6 +147,9 @@ class CellTable(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return self._headings[section]
+        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+            name = self._names[section]
+            return name if name != self._headings[section] else None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         return None

@@ -51,6 +51,7 @@ Index = QModelIndex | QPersistentModelIndex
 _PAD = 8
 _EDGE = 20
 _BUTTON_PAD = 11
+_HEADING_PADDING = 16  # above and below, at every text size
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
 _LEAST_STRETCH, _LEAST_NARROW = 150, 76
@@ -151,17 +152,20 @@ class CellView(QTableView):
     def fit(self) -> None:
         """Take row heights and column widths from the text size."""
         px, head = self._theme.px, self.horizontalHeader()
+        # from right to left, Qt styles the first column as the last
+        first, side = ("last", "right") if self.isRightToLeft() else ("first", "left")
         # transparent: the card behind has round corners
         self.setStyleSheet(
             "QTableView, QHeaderView::section { background: transparent; }"
-            f"QHeaderView::section:first {{ padding-{'right' if self.isRightToLeft() else 'left'}: "
-            f"{px(self.first_edge())}px; }}"
+            f"QHeaderView::section:{first} {{ padding-{side}: {px(self.first_edge())}px; }}"
         )
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
         headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
         lines = max((heading.count("\n") for heading in headings), default=0)
-        head.setFixedHeight(px(max(36 + 12 * lines, 4 + 16 * (lines + 1))))
+        metrics, room = QFontMetricsF(self._theme.font(Role.CAPTION)), QRectF(0, 0, 1000, 1000)
+        words = max((metrics.boundingRect(room, 0, heading).height() for heading in headings), default=0.0)
+        head.setFixedHeight(max(px(max(36 + 12 * lines, 4 + 16 * (lines + 1))), round(words) + _HEADING_PADDING))
         cut = Qt.TextElideMode.ElideNone if lines else Qt.TextElideMode.ElideRight
         head.setTextElideMode(cut)  # Qt measures several lines as one
         for column in range(min(len(self._widths), head.count())):

@@ -14,6 +14,7 @@ from vbdesk.report.reader_words import level_word
 _LEGEND_GAP = 8
 _GLYPH, _RADIUS, _INSET = 13, 4, 1.5
 _BAR_HEIGHT, _LEAST_SHARE = 16, 20
+_SAMPLE = 22
 
 
 def glyph_colour(theme: Theme, level: Level) -> QColor:
@@ -140,7 +141,7 @@ class _LegendEntry(QWidget):
     def sizeHint(self) -> QSize:
         px = self._theme.px
         words = QFontMetricsF(self._theme.font(Role.CAPTION)).horizontalAdvance(level_word(self._level))
-        return QSize(round(px(34) + words + 2), px(20))
+        return QSize(round(px(_SAMPLE + 6) + words + 2), px(20))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -148,10 +149,12 @@ class _LegendEntry(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
         px = self._theme.px
-        sample = mirrored(painter, QRectF(0, 0, px(28), px(20)), QRectF(self.rect()))
+        sample = mirrored(painter, QRectF(0, 0, px(_SAMPLE), px(20)), QRectF(self.rect()))
         paint_heat(self._theme, painter, HeatCell(level_word(self._level), self._level), sample)
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text2"))
-        words = mirrored(painter, QRectF(px(34), 0, self.width() - px(34), self.height()), QRectF(self.rect()))
+        words = mirrored(
+            painter, QRectF(px(_SAMPLE + 6), 0, self.width() - px(_SAMPLE + 6), self.height()), QRectF(self.rect())
+        )
         painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, level_word(self._level))
         painter.end()
