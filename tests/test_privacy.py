@@ -198,12 +198,24 @@ runpy.run_module("vbdesk", run_name="__main__", alter_sys=True)
     assert done.stdout.splitlines() == ["[['0', '0']] 00000000"] * 2
 
 
-def test_both_commands_use_the_same_entry_point():
+@pytest.mark.parametrize("streams", [True, False])
+def test_every_entry_point_protects_its_process_before_the_command(monkeypatch, streams):
     import tomllib
 
+    from vbdesk import __main__ as entry_points
+
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"vbdesk": "vbdesk.__main__:run"}
-    assert not project.get("gui-scripts")
+    declared = {**project["scripts"], **project["gui-scripts"]}
+    assert declared == {"vbdesk": "vbdesk.__main__:run", "vbdesk-desk": "vbdesk.__main__:run_desk"}
+    order = []
+    monkeypatch.setattr("vbdesk.privacy.protect_process", lambda: order.append("protected"))
+    monkeypatch.setattr("vbdesk.cli.main.run", lambda: order.append("command"))
+    if not streams:
+        monkeypatch.setattr(sys, "stderr", None)
+    for entry in declared.values():
+        monkeypatch.setattr(sys, "argv", ["vbdesk"])
+        getattr(entry_points, entry.rpartition(":")[2])()
+    assert order == ["protected", "command"] * len(declared)
 
 
 def test_opening_restricts_folders_of_an_earlier_release(tmp_path):
