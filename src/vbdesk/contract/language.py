@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from vbdesk.contract.spoken_language import primary_language
+
 
 def look_up_language(wanted: str, available: Iterable[str]) -> str | None:
     """Find the tag of `available` that matches the BCP 47 tag `wanted`, ignoring case; None without a match.
@@ -21,7 +23,7 @@ def match_language(wanted: str, available: Iterable[str]) -> str | None:
 
 
 def _primary(tag: str) -> str:
-    return tag.strip().replace("_", "-").partition("-")[0].lower()
+    return primary_language(tag.strip().replace("_", "-"))
 
 
 def _shortened(tag: str) -> Iterator[str]:

@@ -110,7 +110,7 @@ class ProfilesViewModel(QObject):
                 profile.profile_id == self._profile.profile_id,
                 profile.suggested_name(other.name for other in profiles if other is not profile),
                 profile.kind == "local",
-                self.policy.profile_name is not None and self.policy.is_service(profile.base_url),
+                self.policy.name_for(profile.base_url) is not None,
             )
             for profile in profiles
         )

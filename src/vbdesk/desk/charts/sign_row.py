@@ -61,10 +61,10 @@ class SignChartRow(QFrame):
         layout.setSpacing(0)
         layout.addLayout(self._parts, 1)
         layout.addWidget(horizontal_line())
-        self.set_stacked(stacked=False)
+        self.set_stacked(name_width(self._theme), stacked=False)
 
-    def set_stacked(self, *, stacked: bool) -> None:
-        """Put the name above or left of the chart; call again after the text size changed."""
+    def set_stacked(self, width: int, *, stacked: bool) -> None:
+        """Put the name above the chart, or left of it in this width; call again after the text size changed."""
         px = self._theme.px
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(2 if stacked else _BESIDE)
@@ -73,7 +73,6 @@ class SignChartRow(QFrame):
         self._names.setStretch(0, 0 if stacked else 1)
         self._names.setSpacing(16 if stacked else 6)
         self._names.setContentsMargins(12 if stacked else _NAME_SIDE, 0, 0, 0)
-        width = name_width(self._theme)
         self._column.setMinimumWidth(0 if stacked else width)
         self._column.setMaximumWidth(16_777_215 if stacked else width)
         self.plot.setMinimumHeight(px(_PLOT_HEIGHT) if stacked else _PLOT_HEIGHT)
@@ -108,8 +107,8 @@ def name_width(theme: Theme) -> int:
     return max(theme.px(_NAME_WIDTH), _NAME_SIDE + level + _NAME_GAP + trend + 1)
 
 
-def sign_row_margins(theme: Theme, *, stacked: bool) -> tuple[int, int]:
-    """Return the space to the left and right of the charts, in pixels."""
-    names = _BESIDE if stacked else name_width(theme) + _BESIDE
+def sign_row_margins(width: int, *, stacked: bool) -> tuple[int, int]:
+    """Return the space to the left and right of the charts, in pixels, with names of this width."""
+    names = _BESIDE if stacked else width + _BESIDE
     ladder = _LADDER_GAP + LevelLadder.WIDTH + _RIGHT
     return (ladder, names) if QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft else (names, ladder)

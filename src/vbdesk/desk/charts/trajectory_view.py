@@ -237,10 +237,11 @@ class TrajectoryView(QWidget):
     def _fit(self) -> None:
         """Size rows and axis for the text size and width."""
         width = self._area.viewport().width()
-        stacked = width < name_width(self._theme) + _LEAST_CHART
+        names = name_width(self._theme)  # once for all rows: it measures words
+        stacked = width < names + _LEAST_CHART
         for row in self._rows:
-            row.set_stacked(stacked=stacked)
-        left, right = sign_row_margins(self._theme, stacked=stacked)
+            row.set_stacked(names, stacked=stacked)
+        left, right = sign_row_margins(names, stacked=stacked)
         beside = self._area.width() - width
         for part in (self._axis, self._lane):
             part.set_margins(left, right + beside)

@@ -90,8 +90,7 @@ class Setup:
         self._check_vault(secrets)
         base_url = address.base_url.strip().rstrip("/")
         others = [profile.name for profile in self._profiles.all()]
-        policy = self._ports.policy
-        managed_name = policy.profile_name if policy.is_service(base_url) else None
+        managed_name = self._ports.policy.name_for(base_url)
         name = name_of_service(base_url, others) if managed_name is None else free_name(managed_name, others)
         profile = Profile(new_profile_id(), name, "service", base_url, address.account_id.strip(), secrets)
         return self._keep(profile, address.api_key.strip())

@@ -7,6 +7,14 @@ from PySide6.QtCore import QLocale
 from vbdesk.contract.spoken_language import primary_language
 from vbdesk.language import Language, current
 
+_OWN_NAMES = {"en": "English", "es": "Español"}
+"""Where Qt's name tells a region, which our texts do not have."""
+
+
+def own_language_name(tag: str) -> str:
+    """What a language calls itself, such as `Deutsch`; the person who is asked to choose may know no other."""
+    return _OWN_NAMES.get(tag) or _titled(QLocale(tag).nativeLanguageName())
+
 
 def language_names() -> tuple[tuple[str, str], ...]:
     """Tags and names of the languages that this computer knows, by name, in the reader's language."""

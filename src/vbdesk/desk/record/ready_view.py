@@ -1,6 +1,6 @@
 """The Record page before a recording: set-up at the left, prompt and meter at the right."""
 
-from PySide6.QtCore import QEvent, QLocale, QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
 
 from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.room_check import RoomRating
+from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend, decibels
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
@@ -46,16 +47,6 @@ _ROOMS = {
 }
 
 
-_OWN_NAMES = {"en": "English", "es": "Español"}
-"""Where Qt's name tells a region, which the prompts do not have."""
-
-
-def own_name(tag: str) -> str:
-    """What a language calls itself, such as `Deutsch`; the person who is asked to choose may know no other."""
-    name = _OWN_NAMES.get(tag) or QLocale(tag).nativeLanguageName()
-    return name[:1].upper() + name[1:]
-
-
 class StageCard(Card):
     """Prompt, meter, room check and record bar; binds `RecordViewModel`."""
 
@@ -68,7 +59,7 @@ class StageCard(Card):
         self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()
         self.language = ChoiceField("globe")
         self.language.setAccessibleName(_("Language of the prompt"))
-        self.language.addItems([own_name(tag) for tag in model.setup.languages])
+        self.language.addItems([own_language_name(tag) for tag in model.setup.languages])
         self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
         self.room.reserve(3)

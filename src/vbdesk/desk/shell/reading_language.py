@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QLibraryInfo, QLocale, QObject, Qt, QTranslator, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
+from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import (
@@ -21,10 +22,6 @@ from vbdesk.language.catalogs import SOURCE, catalog
 from vbdesk.outbox.library.managed_policy import managed_words
 
 _QT_TEXTS = "qtTexts"
-
-
-_OWN_NAMES = {SOURCE: "English", "es": "Español"}
-"""Where Qt's name tells a region, which the catalog does not have."""
 
 
 class ReadingLanguage(QObject):
@@ -125,9 +122,5 @@ def show_in(language: Language) -> None:
 
 def own_name(name: str) -> str:
     """The name of a language in itself: `Deutsch`, `Português (Brasil)`."""
-    if name in _OWN_NAMES:
-        return _OWN_NAMES[name]
-    locale = QLocale(name)
-    own = locale.nativeLanguageName()
-    titled = own[:1].upper() + own[1:]
-    return f"{titled} ({locale.nativeTerritoryName()})" if "_" in name else titled
+    own = own_language_name(name)
+    return f"{own} ({QLocale(name).nativeTerritoryName()})" if "_" in name else own

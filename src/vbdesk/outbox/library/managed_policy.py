@@ -74,6 +74,10 @@ class ManagedPolicy:
         """Whether this is the address that is set."""
         return self.service_url is not None and base_url == self.service_url
 
+    def name_for(self, base_url: str | None) -> str | None:
+        """The profile name that is set for the service at this address; None if none is."""
+        return self.profile_name if self.is_service(base_url) else None
+
     def applied_to(self, settings: LibrarySettings) -> LibrarySettings:
         """Settings of a library with what the organisation has set."""
         if self.consent_policy is not None:
