@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from vbdesk.desk.help.view_model import About, Guide, HelpViewModel
 from vbdesk.desk.ui.buttons import KeyCap
 from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import shortcut_groups
 from vbdesk.desk.ui.text import Text
@@ -129,7 +130,7 @@ class HelpWindow(QWidget):
     def _shortcut_part(self) -> QWidget:
         content = QWidget()
         column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 16, 0)
+        column.setContentsMargins(margins(0, 0, 16, 0))
         column.setSpacing(16)
         for group in shortcut_groups():
             card = Card(group.title)
