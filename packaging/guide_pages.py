@@ -103,11 +103,6 @@ def names() -> list[str]:
     return sorted(path.name for path in GUIDE.glob("*.md"))
 
 
-def languages() -> list[str]:
-    """Languages that the guide is translated into."""
-    return sorted(path.parent.name for path in GUIDE.glob(f"*/{RECORD}"))
-
-
 def faults(language: str, words: Words) -> list[str]:
     """What is wrong with the guide in a language, as sentences."""
     folder = GUIDE / language

@@ -308,11 +308,7 @@ def main() -> int:
         print("\n".join(sentences) or f"{language}: nothing is left to do.")
         return int(bool(sentences))
     else:
-        import guide_pages
-
-        found = {language: faults(language) for language in chosen.arguments or languages()}
-        for language in found.keys() & guide_pages.languages():
-            found[language] += guide_faults(language)
+        found = {each: faults(each) + guide_faults(each) for each in chosen.arguments or languages()}
         for language, sentences in found.items():
             for sentence in sentences:
                 print(f"{language}: {sentence}")

@@ -30,8 +30,8 @@ def translations(guide_pages, monkeypatch):
     return load("translations", monkeypatch)
 
 
-def test_every_translated_guide_is_complete_and_current(translations, guide_pages):
-    found = {language: translations.guide_faults(language) for language in guide_pages.languages()}
+def test_the_guide_is_complete_and_current_in_every_language(translations):
+    found = {language: translations.guide_faults(language) for language in translations.languages()}
     assert {language: sentences for language, sentences in found.items() if sentences} == {}
 
 
@@ -82,7 +82,6 @@ def guide(guide_pages, monkeypatch, tmp_path):
 
 
 def test_a_complete_translation_has_no_fault(guide):
-    assert guide.languages() == ["es"]
     assert guide.faults("es", WORDS) == []
 
 

@@ -15,6 +15,7 @@ PAGES = (
 
 _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"`[^`]+`")
+_ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 _LEFT_TO_RIGHT, _END = "\u2066", "\u2069"
 
 
@@ -78,9 +79,10 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-def isolated_code(text: str) -> str:
-    """Markdown for a page from right to left, in which each piece of code keeps its order from left to right."""
-    return _CODE.sub(lambda code: f"{_LEFT_TO_RIGHT}{code.group()}{_END}", text)
+def right_to_left(text: str) -> str:
+    """Markdown of a page from right to left as Qt shows it so: code keeps its order, tables begin at the right."""
+    isolated = _CODE.sub(lambda code: f"{_LEFT_TO_RIGHT}{code.group()}{_END}", text)
+    return _ROW.sub(lambda row: "|".join(reversed(row.group().split("|"))), isolated)
 
 
 def _title(text: str, otherwise: str) -> str:

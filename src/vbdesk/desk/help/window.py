@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, Qt, QUrl, Slot
-from PySide6.QtGui import QImage, QKeyEvent, QTextBlock, QTextCursor, QTextLength
+from PySide6.QtGui import QImage, QKeyEvent, QResizeEvent, QTextBlock, QTextCursor, QTextLength
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.desk.help.guide import Chapter, Guide, anchor_of, isolated_code
+from vbdesk.desk.help.guide import Chapter, Guide, anchor_of, right_to_left
 from vbdesk.desk.help.view_model import About, HelpViewModel, translation_notes
 from vbdesk.desk.ui.buttons import KeyCap
 from vbdesk.desk.ui.card import Card, scroll_area
@@ -28,7 +28,7 @@ from vbdesk.language import Language, _, current
 
 GUIDE, SHORTCUTS, ABOUT = "guide", "shortcuts", "about"
 _SIZE = (980, 720)
-_CHAPTERS, _PICTURE, _AFTER = 240, 640, 8
+_CHAPTERS, _PICTURE, _AFTER, _LICENCES = 240, 640, 8, 160
 _PICTURE_SIGN = "\ufffc"  # what a document has in the place of a picture
 
 
@@ -63,10 +63,10 @@ class GuideText(QTextBrowser):
 
     def show_chapter(self, chapter: Chapter) -> None:
         """Show a chapter from its beginning, in the direction of its language."""
-        right_to_left = Language(chapter.language, chapter.language).right_to_left
+        from_right = Language(chapter.language, chapter.language).right_to_left
         self.document().setDefaultFont(self._theme.font(Role.BODY))
-        self.setMarkdown(isolated_code(chapter.text) if right_to_left else chapter.text)
-        self._lay_out(Qt.LayoutDirection.RightToLeft if right_to_left else Qt.LayoutDirection.LeftToRight)
+        self.setMarkdown(right_to_left(chapter.text) if from_right else chapter.text)
+        self._lay_out(Qt.LayoutDirection.RightToLeft if from_right else Qt.LayoutDirection.LeftToRight)
         self._fit_pictures()
 
     def show_heading(self, anchor: str) -> None:
@@ -85,19 +85,18 @@ class GuideText(QTextBrowser):
             block = block.next()
 
     def _lay_out(self, direction: Qt.LayoutDirection) -> None:
-        """Set the direction of every table and block, and the room after them: Qt's Markdown has none."""
+        """Set the direction of every block, and the room around them: Qt's Markdown has none."""
         after = self._theme.px(_AFTER)
         for frame in self.document().rootFrame().childFrames():
             table = frame.frameFormat()
-            table.setLayoutDirection(direction)
             table.setTopMargin(after)
             table.setBottomMargin(after)
             frame.setFrameFormat(table)
         for block in self._blocks():
             cursor, look = QTextCursor(block), block.blockFormat()
             look.setLayoutDirection(direction)
-            if not block.textList() and not cursor.currentTable():
-                look.setBottomMargin(after)
+            if not cursor.currentTable():
+                look.setBottomMargin(after / 2 if block.textList() else after)
             cursor.setBlockFormat(look)
 
     def _fit_pictures(self) -> None:
@@ -133,7 +132,8 @@ class HelpWindow(QWidget):
         self.parts.chosen.connect(self.show_part)
         self.chapters, self.text = QListWidget(), GuideText()
         self.chapters.setAccessibleName(_("Chapters"))
-        self.chapters.setSpacing(4)
+        self.chapters.setSpacing(self._theme.px(5))
+        self.chapters.setResizeMode(QListWidget.ResizeMode.Adjust)
         self.chapters.setWordWrap(True)
         self.chapters.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.chapters.currentRowChanged.connect(self._on_chapter)
@@ -195,6 +195,10 @@ class HelpWindow(QWidget):
         self.show_part(part)
         self.show()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self.chapters.setFixedWidth(min(self._theme.px(_CHAPTERS), self.width() // 3))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
         if event.key() == Qt.Key.Key_Escape:
             self.close()
@@ -205,7 +209,6 @@ class HelpWindow(QWidget):
         card = Card(padding=1)
         row = QHBoxLayout()
         row.setSpacing(0)
-        self.chapters.setFixedWidth(self._theme.px(_CHAPTERS))
         row.addWidget(self.chapters)
         page = QVBoxLayout()
         margin = self._theme.px(16)
@@ -243,8 +246,9 @@ class HelpWindow(QWidget):
         card = Card(padding=24)
         self._about.setSpacing(6)
         card.body.addLayout(self._about)
+        self.licences.setMinimumHeight(self._theme.px(_LICENCES))
         card.body.addWidget(self.licences, 1)
-        return card
+        return scroll_area(card)
 
     @Slot(object)
     def _show_guide(self, guide: Guide) -> None:
