@@ -11,6 +11,7 @@ from vbdesk.desk.help.view_model import HelpViewModel, translation_notes
 from vbdesk.desk.help.window import ABOUT, GUIDE, GuideText, HelpWindow
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Scheme, app_theme
 from vbdesk.language import Language, available_languages, language_of, load_language, reading_in
 
 ENGLISH, ARABIC = Language("en", "en_GB"), Language("ar", "ar")
@@ -120,6 +121,14 @@ def test_a_table_from_right_to_left_begins_at_the_right(window_of):
     (table,) = window.text.document().rootFrame().childFrames()
     shown = [[table.cellAt(row, column).firstCursorPosition().block().text() for column in (0, 1)] for row in (0, 1)]
     assert shown == [["عمل", "مفتاح"], ["تشغيل", "P"]]
+    place = window.text.document().documentLayout().frameBoundingRect(table)
+    assert place.left() > window.text.document().size().width() - place.right()
+
+
+def test_the_point_follows_the_number_from_right_to_left(window_of):
+    window = window_of(ARABIC)
+    window.chapters.setCurrentRow(1)
+    assert [block.textList().itemText(block) for block in window.text._blocks() if block.textList()] == ["1."]
 
 
 def test_links_lead_to_chapters_and_headings_and_others_are_text(qtbot, window_of):
@@ -171,6 +180,17 @@ def test_an_open_help_follows_a_change_of_the_language(qtbot, open_desk, ports):
     with qtbot.waitSignal(desk.reading.changed):
         desk.reading.choose("en")
     assert desk._help is None
+
+
+def test_an_open_chapter_follows_colours_and_size_of_text(window_of):
+    window = window_of(ENGLISH)
+    theme = app_theme()
+    for scheme, size in ((Scheme.DARK, 1.5), (Scheme.LIGHT, 1.0)):
+        theme.set_scheme(scheme)
+        theme.set_text_size(size)
+        (link,) = {look.foreground().color().name() for look in looks_of(window.text) if look.isAnchor()}
+        assert link == window.palette().link().color().name()
+        assert window.text.document().defaultFont().pixelSize() == theme.font(Role.BODY).pixelSize()
 
 
 def test_about_says_what_the_translations_are_worth(qtbot, window_of):

@@ -86,9 +86,10 @@ class GuideText(QTextBrowser):
 
     def _lay_out(self, direction: Qt.LayoutDirection) -> None:
         """Set the direction of every block, and the room around them: Qt's Markdown has none."""
-        after = self._theme.px(_AFTER)
+        after, from_right = self._theme.px(_AFTER), direction is Qt.LayoutDirection.RightToLeft
         for frame in self.document().rootFrame().childFrames():
-            table = frame.frameFormat()
+            table = frame.frameFormat().toTableFormat()
+            table.setAlignment(Qt.AlignmentFlag.AlignRight if from_right else Qt.AlignmentFlag.AlignLeft)
             table.setTopMargin(after)
             table.setBottomMargin(after)
             frame.setFrameFormat(table)
@@ -98,6 +99,11 @@ class GuideText(QTextBrowser):
             if not cursor.currentTable():
                 look.setBottomMargin(after / 2 if block.textList() else after)
             cursor.setBlockFormat(look)
+            if from_right and block.textList():
+                numbers = block.textList().format()
+                numbers.setNumberPrefix(".")  # Qt exchanges prefix and suffix here, and would show 1. for .1
+                numbers.setNumberSuffix("")
+                block.textList().setFormat(numbers)
 
     def _fit_pictures(self) -> None:
         """Make no picture wider than the page."""
@@ -161,6 +167,7 @@ class HelpWindow(QWidget):
         model.guide_read.connect(self._show_guide)
         model.about_read.connect(self._show_about)
         model.failed.connect(self._show_failure)
+        self._theme.changed.connect(self._show_again)
         self.resize(*_SIZE)
 
     @Slot(str)
@@ -197,6 +204,9 @@ class HelpWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        self._fit_chapters()
+
+    def _fit_chapters(self) -> None:
         self.chapters.setFixedWidth(min(self._theme.px(_CHAPTERS), self.width() // 3))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
@@ -263,6 +273,15 @@ class HelpWindow(QWidget):
             chapter = self._guide.chapters[row]
             self.text.show_chapter(chapter)
             self.note.setVisible(chapter.language != current().name)
+
+    @Slot()
+    def _show_again(self) -> None:
+        """Show the chapter in other colours or another size of text, at the same line."""
+        bar = self.text.verticalScrollBar()
+        share = bar.value() / max(1, bar.maximum())
+        self._fit_chapters()
+        self._on_chapter(self.chapters.currentRow())
+        bar.setValue(round(share * bar.maximum()))
 
     @Slot(QUrl)
     def _on_link(self, link: QUrl) -> None:
