@@ -123,6 +123,7 @@ def translate_commands(command: Any) -> None:
             each.subcommand_metavar = _(each.subcommand_metavar)
         for parameter in each.params:
             parameter.help = _translated_help(parameter.help)
+            parameter.metavar = _translated_help(parameter.metavar)
             parameter.display_type = partial(_type_word, parameter.display_type)
 
 
@@ -131,8 +132,9 @@ def _type_word(typers: Callable[[Any], str], context: Any) -> str:
     shown = typers(context)
     form = _KIND.fullmatch(shown)
     # Translators: what an option takes, in the help of a command: "--out <path>"
-    path, text, number = (pgettext("value", "path"), pgettext("value", "text"), pgettext("value", "number"))
-    words = {"path": path, "Path": path, "str": text, "int": number, "float": number}
+    path, text, number = pgettext("value", "path"), pgettext("value", "text"), pgettext("value", "number")
+    file, folder = pgettext("value", "file"), pgettext("value", "folder")
+    words = {"path": path, "Path": path, "file": file, "dir": folder, "str": text, "int": number, "float": number}
     word = words.get(form[2]) if form is not None else None
     return shown if form is None or word is None else f"<{word}>" + ("..." if form[1] else "")
 
@@ -140,7 +142,8 @@ def _type_word(typers: Callable[[Any], str], context: Any) -> str:
 def help_texts(command: Any) -> Iterator[str]:
     """Every paragraph that the help of a command and its subcommands shows."""
     for each in _tree(command):
-        for text in (each.help, each.epilog, *(parameter.help for parameter in each.params)):
+        shown = [text for parameter in each.params for text in (parameter.help, parameter.metavar)]
+        for text in (each.help, each.epilog, *shown):
             yield from _paragraphs(text)
 
 
