@@ -11,6 +11,7 @@ from vbdesk.desk.help.view_model import HelpViewModel, translation_notes
 from vbdesk.desk.help.window import ABOUT, GUIDE, GuideText, HelpWindow
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Scheme, app_theme
 from vbdesk.language import Language, available_languages, language_of, load_language, reading_in
 
 ENGLISH, ARABIC = Language("en", "en_GB"), Language("ar", "ar")
@@ -171,6 +172,17 @@ def test_an_open_help_follows_a_change_of_the_language(qtbot, open_desk, ports):
     with qtbot.waitSignal(desk.reading.changed):
         desk.reading.choose("en")
     assert desk._help is None
+
+
+def test_an_open_chapter_follows_colours_and_size_of_text(window_of):
+    window = window_of(ENGLISH)
+    theme = app_theme()
+    for scheme, size in ((Scheme.DARK, 1.5), (Scheme.LIGHT, 1.0)):
+        theme.set_scheme(scheme)
+        theme.set_text_size(size)
+        (link,) = {look.foreground().color().name() for look in looks_of(window.text) if look.isAnchor()}
+        assert link == window.palette().link().color().name()
+        assert window.text.document().defaultFont().pixelSize() == theme.font(Role.BODY).pixelSize()
 
 
 def test_about_says_what_the_translations_are_worth(qtbot, window_of):

@@ -161,6 +161,7 @@ class HelpWindow(QWidget):
         model.guide_read.connect(self._show_guide)
         model.about_read.connect(self._show_about)
         model.failed.connect(self._show_failure)
+        self._theme.changed.connect(self._show_again)
         self.resize(*_SIZE)
 
     @Slot(str)
@@ -197,6 +198,9 @@ class HelpWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        self._fit_chapters()
+
+    def _fit_chapters(self) -> None:
         self.chapters.setFixedWidth(min(self._theme.px(_CHAPTERS), self.width() // 3))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
@@ -263,6 +267,15 @@ class HelpWindow(QWidget):
             chapter = self._guide.chapters[row]
             self.text.show_chapter(chapter)
             self.note.setVisible(chapter.language != current().name)
+
+    @Slot()
+    def _show_again(self) -> None:
+        """Show the chapter in other colours or another size of text, at the same line."""
+        bar = self.text.verticalScrollBar()
+        share = bar.value() / max(1, bar.maximum())
+        self._fit_chapters()
+        self._on_chapter(self.chapters.currentRow())
+        bar.setValue(round(share * bar.maximum()))
 
     @Slot(QUrl)
     def _on_link(self, link: QUrl) -> None:
