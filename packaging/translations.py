@@ -59,7 +59,7 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
         "metric.*.high_anchor",
         "metric.*.definition",
     ),
-    "norms/norms.toml": ("feature.*.label",),
+    "norms/norms.toml": ("feature.*.label", "feature.*.method", "feature.*.higher_means", "feature.*.lower_means"),
     "report/tables.toml": ("*.title",),
     "result_words.toml": ("action.*.*", "issue.*.*"),
     "signs/signs.toml": (

@@ -121,6 +121,14 @@ def test_a_table_from_right_to_left_begins_at_the_right(window_of):
     (table,) = window.text.document().rootFrame().childFrames()
     shown = [[table.cellAt(row, column).firstCursorPosition().block().text() for column in (0, 1)] for row in (0, 1)]
     assert shown == [["عمل", "مفتاح"], ["تشغيل", "P"]]
+    place = window.text.document().documentLayout().frameBoundingRect(table)
+    assert place.left() > window.text.document().size().width() - place.right()
+
+
+def test_the_point_follows_the_number_from_right_to_left(window_of):
+    window = window_of(ARABIC)
+    window.chapters.setCurrentRow(1)
+    assert [block.textList().itemText(block) for block in window.text._blocks() if block.textList()] == ["1."]
 
 
 def test_links_lead_to_chapters_and_headings_and_others_are_text(qtbot, window_of):

@@ -86,9 +86,10 @@ class GuideText(QTextBrowser):
 
     def _lay_out(self, direction: Qt.LayoutDirection) -> None:
         """Set the direction of every block, and the room around them: Qt's Markdown has none."""
-        after = self._theme.px(_AFTER)
+        after, from_right = self._theme.px(_AFTER), direction is Qt.LayoutDirection.RightToLeft
         for frame in self.document().rootFrame().childFrames():
-            table = frame.frameFormat()
+            table = frame.frameFormat().toTableFormat()
+            table.setAlignment(Qt.AlignmentFlag.AlignRight if from_right else Qt.AlignmentFlag.AlignLeft)
             table.setTopMargin(after)
             table.setBottomMargin(after)
             frame.setFrameFormat(table)
@@ -98,6 +99,11 @@ class GuideText(QTextBrowser):
             if not cursor.currentTable():
                 look.setBottomMargin(after / 2 if block.textList() else after)
             cursor.setBlockFormat(look)
+            if from_right and block.textList():
+                numbers = block.textList().format()
+                numbers.setNumberPrefix(".")  # Qt exchanges prefix and suffix here, and would show 1. for .1
+                numbers.setNumberSuffix("")
+                block.textList().setFormat(numbers)
 
     def _fit_pictures(self) -> None:
         """Make no picture wider than the page."""
