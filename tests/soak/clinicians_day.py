@@ -6,7 +6,6 @@ control is found by its translation, so that a text which stayed English ends th
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pypdf import PdfReader
+from support.programs import absent
 
 from vbdesk.language import _, pgettext
 from vbdesk.language.catalogs import available_languages
@@ -41,9 +41,8 @@ def main() -> int:
     parser.add_argument("--pictures", type=Path, help="a folder for screenshots of every step")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
+    if why := absent(NEEDED):
+        print(f"skipped: the clinician's day: {why}")
         return 0
     tags = options.language or [name.replace("_", "-") for name in available_languages()]
     with tempfile.TemporaryDirectory() as scratch:

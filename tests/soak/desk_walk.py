@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from support.programs import absent
+
 TESTS = Path(__file__).resolve().parents[1]
 RIG = TESTS / "e2e" / "rig"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
@@ -33,9 +35,8 @@ def main() -> int:
     parser.add_argument("--pictures", type=Path, help="a folder for screenshots of every step")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
+    if why := absent(NEEDED):
+        print(f"skipped: the walk at the desk: {why}")
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.pictures or Path(scratch)).resolve()
