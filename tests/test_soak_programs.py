@@ -18,7 +18,7 @@ def needed():
     """Programs that each soak names in its NEEDED."""
     return {
         path.stem: ast.literal_eval(node.value)
-        for path in sorted(SOAK.glob("*.py"))
+        for path in sorted(SOAK.rglob("*.py"))
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "NEEDED"
     }
@@ -26,7 +26,7 @@ def needed():
 
 def test_every_program_that_a_soak_needs_is_in_a_package_that_is_installed_for_it():
     soaks = needed()
-    assert soaks.keys() >= {"container_image", "desk_walk", "installed_program", "windows_package"}
+    assert soaks.keys() >= {"container_image", "installed_program", "rig_walk", "windows_package"}
     installed = set(packages_of("soak"))
     for soak, programs in soaks.items():
         assert {PACKAGES[program] for program in programs} <= installed, soak

@@ -136,21 +136,26 @@ class Desk(QObject):
     @Slot()
     def open_help(self) -> None:
         """Show the guide, the shortcuts and what vbdesk is made of."""
+        self._help_window().open()
+
+    def _help_window(self) -> HelpWindow:
         if self._help is None:
             self._help = HelpWindow(HelpViewModel(self._tasks), self.window)
-        self._help.open()
+        return self._help
 
     @Slot()
     def _show_language(self) -> None:
         """Show the window in another language."""
-        if self._help is not None:
-            self._help.close()
-            self._help.deleteLater()
-            self._help = None
         app_theme().follow_direction()
-        before = self.window.page()
-        if isinstance(before, FirstStartPage):
-            typed = before.typed()
+        if self._help is not None:
+            before, self._help = self._help, None
+            if before.isVisible():
+                self._help_window().open_at(before.place())
+            before.close()
+            before.deleteLater()
+        page = self.window.page()
+        if isinstance(page, FirstStartPage):
+            typed = page.typed()
             self._show_first_start().type_in(typed)
         self.window.show_language()
 
