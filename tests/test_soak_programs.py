@@ -27,6 +27,7 @@ def needed():
 def test_every_program_that_a_soak_needs_is_in_a_package_that_is_installed_for_it():
     soaks = needed()
     assert soaks.keys() >= {"container_image", "installed_program", "rig_walk", "windows_package"}
+    assert {program for programs in soaks.values() for program in programs} == PACKAGES.keys()
     installed = set(packages_of("soak"))
     for soak, programs in soaks.items():
         assert {PACKAGES[program] for program in programs} <= installed, soak

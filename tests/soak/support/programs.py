@@ -14,7 +14,6 @@ PACKAGES = {
     "dpkg-deb": "dpkg",
     "msibuild": "msitools",
     "openbox": "openbox",
-    "osslsigncode": "osslsigncode",
     "pactl": "pulseaudio-utils",
     "paplay": "pulseaudio-utils",
     "pulseaudio": "pulseaudio",
