@@ -8,6 +8,7 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "packaging"))  # the texts of the installers
 
 
 @pytest.fixture(scope="module")
