@@ -81,8 +81,8 @@ def test_a_command_ends_as_the_error_asks_for(capsys, error, status):
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"VBDESK_API_KEY": ""}, "Set VBDESK_API_KEY too"),
-        ({"VBDESK_BASE_URL": "", "VBDESK_ACCOUNT_ID": ""}, "Set VBDESK_BASE_URL and VBDESK_ACCOUNT_ID too"),
+        ({"VBDESK_API_KEY": ""}, "Set also: VBDESK_API_KEY."),
+        ({"VBDESK_BASE_URL": "", "VBDESK_ACCOUNT_ID": ""}, "Set also: VBDESK_BASE_URL, VBDESK_ACCOUNT_ID."),
         ({"VBDESK_BASE_URL": "service.test"}, "with http:// or https:// in front"),
         ({"VBDESK_PLAN": "gold"}, "VBDESK_PLAN is one of: standard, enterprise"),
     ],

@@ -3,9 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src" / "vbdesk"
+from source_trees import SOURCES, name_of, trees
+
 DESK = SOURCES / "desk"
 
 SHOWS = {
@@ -21,10 +21,6 @@ LETTERS = re.compile(r"[A-Z][a-z]|[a-z] [a-z]")
 NOT_YET = {"outbox", "record", "subject"}
 """Folders of the desk that still have hard-coded texts."""
 TRANSLATES = {"_", "ngettext", "pgettext", "npgettext", "translated"}
-
-
-def name_of(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def hard_coded(tree: ast.AST) -> Iterator[str]:
@@ -44,13 +40,6 @@ def literals(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.JoinedStr | ast.BinOp):
         for part in ast.iter_child_nodes(node):
             yield from literals(part)
-
-
-def trees(folder: Path, having: str = "") -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if having in text:
-            yield path.relative_to(folder).as_posix(), ast.parse(text)
 
 
 def test_no_call_shows_a_hard_coded_text():

@@ -19,7 +19,7 @@ from rich.table import Table
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, interval_words
-from vbdesk.language import N_, _, formats, message, system_reason, translated
+from vbdesk.language import N_, _, formats, message, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
@@ -191,10 +191,9 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
     if unfinished:
         raise DemoFailed(
             message(
-                "{count} of {total} analyses ended {status}.",
+                "{count} of {total} analyses have no result.",
                 count=len(unfinished),
                 total=len(jobs),
-                status=unfinished[0].status,
             )
         )
     return jobs
@@ -240,7 +239,9 @@ def _print_trajectory(read: "TrajectoryRead") -> None:
     from vbdesk.report.trajectory_chart import trend_text
 
     title = _("{subject} over time (demonstration dates)", subject=read.group_id)
-    table = _table(title, _("Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend"))
+    table = _table(
+        title, pgettext("noun", "Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend")
+    )
     for sign in read.signs:
         interval = interval_words(sign.latest_interval) or ""
         trend = trend_text(sign)

@@ -9,7 +9,7 @@ import typer
 from vbdesk.cli.connection import REFUSED, STATUSES, AsJson, DataDir, ProfileName, open_client
 from vbdesk.cli.output import columns, local_time, print_json, say, table
 from vbdesk.contract.rounding import whole
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -95,6 +95,6 @@ def _lines(job: "Job") -> list[str]:
         (_("Status"), job.status),
         (_("Made"), local_time(job.created_at) or "-"),
         (_("Ended"), local_time(job.completed_at) or "-"),
-        (_("Recording"), f"{length}, {job.audio_content_type}"),
+        (pgettext("one recording", "Recording"), f"{length}, {job.audio_content_type}"),
     )
     return lines if job.result is None else [*lines, "", *result_lines(job.result)]

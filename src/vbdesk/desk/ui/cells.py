@@ -120,7 +120,7 @@ class LevelCountsCell:
     @property
     def text(self) -> str:
         """The counts in words."""
-        counts = [_("{level} {count}", level=level_word(level), count=count) for level, count in self.counts if count]
+        counts = [_("{level}: {count}", level=level_word(level), count=count) for level, count in self.counts if count]
         return formats.list_of(counts) if counts else _("nothing yet")
 
 
