@@ -71,8 +71,8 @@ def test_the_researcher_sees_scores_intervals_and_grades(opened, qtbot):
     opened.segment.option("researcher").click()
     qtbot.waitUntil(lambda: "How the voice sounds" in visible_words(opened))
     words = visible_words(opened)
-    assert re.search(r"Score 0\.\d\d · Interval 0\.\d\d to 0\.\d\d", words)
-    assert "Evidence grade B" in words
+    assert re.search(r"Score: 0\.\d\d · Interval: 0\.\d\d to 0\.\d\d", words)
+    assert "Evidence: grade B" in words
     assert "With other words of this person mostly" in words
     assert "0.32 ± 0.11" in words
 
