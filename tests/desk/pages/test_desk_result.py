@@ -97,7 +97,7 @@ def test_everyday_causes_stand_one_click_away(opened):
 def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     opened.sign_rows.share.button.click()
     share = round(100 * healthy_flagged_share()["pulse"])
-    assert f"The Pulse analysis flags about {share} % of healthy speakers" in visible_words(opened)
+    assert f"The Pulse analysis flags about {share}% of healthy speakers" in visible_words(opened)
 
 
 def test_the_reference_of_the_comparison_is_one_line_below_the_signals(opened):
