@@ -68,9 +68,9 @@ class TrajectoryView(QWidget):
         self._charts.setSpacing(0)
         content = QWidget()
         content.setLayout(self._charts)
-        content.installEventFilter(self)
         self._area = scroll_area(content)
-        self._area.viewport().installEventFilter(self)
+        for watched in (content, self._area.viewport()):
+            watched.installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
