@@ -69,8 +69,8 @@ class TrajectoryView(QWidget):
         content = QWidget()
         content.setLayout(self._charts)
         self._area = scroll_area(content)
-        content.installEventFilter(self)
-        self._area.viewport().installEventFilter(self)
+        for watched in (content, self._area.viewport()):
+            watched.installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
