@@ -159,6 +159,8 @@ class StackingRow(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
+        if not self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+            return  # not shown yet: to ask the parts for sizes would have Qt style them, and again with each parent
         least = self._theme.px(self._least)
         widths = [
             max(least, part.minimumSizeHint().width()) if share and not self._whole else part.sizeHint().width()

@@ -11,6 +11,7 @@ from vbdesk.desk.ui.tokens import ARABIC_FAMILY, TYPE_SCALE
 
 _LEAST_PX = 48
 _ARABIC_LINE = 1.2  # Arabic letters go higher and lower
+_AT_START = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _AT_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -37,10 +38,7 @@ class Text(QLabel):
         self.setWordWrap(wrap)
         if wrap:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        if (
-            self.layoutDirection() is Qt.LayoutDirection.RightToLeft
-        ):  # also an id from left to right begins at the right
-            self.setAlignment(_AT_RIGHT)
+        self._begin_at_start()
         self._fit()
 
     def set_ink(self, token: str) -> None:
@@ -59,6 +57,14 @@ class Text(QLabel):
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self._fit()
+        elif event.type() == QEvent.Type.LayoutDirectionChange:
+            self._begin_at_start()
+
+    def _begin_at_start(self) -> None:
+        """Begin lines at the start of the window's direction, also an id from left to right."""
+        right = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        if self.alignment() == (_AT_START if right else _AT_RIGHT):  # not one that was chosen
+            self.setAlignment(_AT_RIGHT if right else _AT_START)
 
     def _fit(self) -> None:
         font = self._theme.font(self._role)
