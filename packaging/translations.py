@@ -1,10 +1,14 @@
-"""Keep the translation catalogs complete: `translations.py update | check | compile | missing LANGUAGE`.
+"""Keep the translations complete: `translations.py update | check | compile | missing | fill | guide`.
 
     update    take the texts of the code and of resource files into every catalog, and compile
-    check     list missing texts, damaged fields and wrong plural forms; ends with 1 if there are any
+    check     list missing texts, damaged fields, wrong plural forms, and pages of the guide that are missing, damaged
+              or older than their English pages; ends with 1 if there are any
     compile   write the compiled catalogs, which the program reads
-    missing   print the texts without a translation as JSON; `fill` takes them back with translations
-    fill      FILE.json: put translations into the catalog of a LANGUAGE
+    missing   LANGUAGE: print the texts without a translation as JSON; `fill` takes them back with translations
+    fill      LANGUAGE FILE.json: put translations into its catalog
+    guide     LANGUAGE: list what is missing, damaged or older in its pages of the guide
+              LANGUAGE PAGE.md...: record that these pages translate the present English pages; no damaged page is
+              recorded
 
 Needs the packages of the test environment: `.venv/bin/python packaging/translations.py check`.
 """
@@ -55,7 +59,7 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
         "metric.*.high_anchor",
         "metric.*.definition",
     ),
-    "norms/norms.toml": ("feature.*.label",),
+    "norms/norms.toml": ("feature.*.label", "feature.*.method", "feature.*.higher_means", "feature.*.lower_means"),
     "report/tables.toml": ("*.title",),
     "result_words.toml": ("action.*.*", "issue.*.*"),
     "signs/signs.toml": (
@@ -189,6 +193,33 @@ def faults(language: str) -> list[str]:
     return found
 
 
+def words_of_the_window(language: str) -> dict[str, set[str]]:
+    """Texts without fields in English, with their translations; for the guide, which quotes them."""
+    words: dict[str, set[str]] = {}
+    for entry in read(language):
+        if isinstance(entry.id, str) and isinstance(entry.string, str) and entry.id and not fields_of(entry.id):
+            words.setdefault(entry.id, set()).add(entry.string)
+    return words
+
+
+def guide_faults(language: str) -> list[str]:
+    """What is wrong with the pages of the guide, as sentences."""
+    import guide_pages  # beside this file; needs more than is there where a wheel is built
+
+    return guide_pages.faults(language, words_of_the_window(language))
+
+
+def record_pages(language: str, pages: list[str]) -> list[str]:
+    """Record pages of the guide as translations of the present English pages, unless one is damaged: then say how."""
+    import guide_pages
+
+    words = words_of_the_window(language)
+    found = [fault for page in pages for fault in guide_pages.damages(language, page, words)]
+    if not found:
+        guide_pages.record(language, pages)
+    return found
+
+
 def _field_faults(entry: Message) -> Iterator[str]:
     ids = entry.id if isinstance(entry.id, tuple) else (entry.id,)
     strings = entry.string if isinstance(entry.string, tuple) else (entry.string,)
@@ -254,8 +285,8 @@ def fill(language: str, filled: list[dict[str, Any]]) -> None:
 def main() -> int:
     """Run the command that was given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["update", "check", "compile", "missing", "fill"])
-    parser.add_argument("arguments", nargs="*", help="languages; for fill: a language and a file of JSON")
+    parser.add_argument("command", choices=["update", "check", "compile", "missing", "fill", "guide"])
+    parser.add_argument("arguments", nargs="*", help="languages; for fill and guide: see above")
     chosen = parser.parse_args()
     if chosen.command == "update":
         update(chosen.arguments)
@@ -271,8 +302,13 @@ def main() -> int:
     elif chosen.command == "fill":
         language, file = chosen.arguments
         fill(language, json.loads(Path(file).read_text(encoding="utf-8")))
+    elif chosen.command == "guide":
+        language, *pages = chosen.arguments
+        sentences = record_pages(language, pages) if pages else guide_faults(language)
+        print("\n".join(sentences) or f"{language}: nothing is left to do.")
+        return int(bool(sentences))
     else:
-        found = {language: faults(language) for language in chosen.arguments or languages()}
+        found = {each: faults(each) + guide_faults(each) for each in chosen.arguments or languages()}
         for language, sentences in found.items():
             for sentence in sentences:
                 print(f"{language}: {sentence}")

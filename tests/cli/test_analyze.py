@@ -142,7 +142,7 @@ def test_a_file_over_the_size_limit_is_refused(run, tmp_path):
 def test_the_evidence_of_a_sign_is_shown(run):
     code, stdout, _ = run("signs", "show", "elevated-blood-pressure")
     assert code == 0
-    for part in ("Evidence grade D, placeholder", "Highest level  Low", "+0.2500", "antihypertensive drugs"):
+    for part in ("Evidence grade D. A placeholder:", "Highest level  Low", "+0.2500", "antihypertensive drugs"):
         assert part in stdout
 
 

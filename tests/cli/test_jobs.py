@@ -40,7 +40,7 @@ def test_a_job_is_listed_shown_and_awaited(vbdesk, job):
     assert "Stress" in text
     assert "not a diagnosis" in text
     waited = vbdesk("jobs", "wait", job.job_id)
-    assert waited.stdout == f"{job.job_id}  stress  done  {job.result.signal.level}\n"
+    assert waited.stdout == f"{job.job_id}  stress  Done  {job.result.signal.level.capitalize()}\n"
 
 
 def test_the_key_stands_in_no_output_whatever_goes_wrong(vbdesk, near_service):
@@ -81,8 +81,8 @@ def test_a_command_ends_as_the_error_asks_for(capsys, error, status):
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"VBDESK_API_KEY": ""}, "Set VBDESK_API_KEY too"),
-        ({"VBDESK_BASE_URL": "", "VBDESK_ACCOUNT_ID": ""}, "Set VBDESK_BASE_URL and VBDESK_ACCOUNT_ID too"),
+        ({"VBDESK_API_KEY": ""}, "Set also: VBDESK_API_KEY."),
+        ({"VBDESK_BASE_URL": "", "VBDESK_ACCOUNT_ID": ""}, "Set also: VBDESK_BASE_URL, VBDESK_ACCOUNT_ID."),
         ({"VBDESK_BASE_URL": "service.test"}, "with http:// or https:// in front"),
         ({"VBDESK_PLAN": "gold"}, "VBDESK_PLAN is one of: standard, enterprise"),
     ],

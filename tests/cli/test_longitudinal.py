@@ -53,7 +53,7 @@ def test_a_case_may_come_from_standard_input(run):
     assert json.loads(piped.stdout) == json.loads(run(text).stdout)
     empty = CliRunner().invoke(app, ["longitudinal", "-"], input="")
     assert (empty.exit_code, empty.stdout) == (2, "")
-    assert empty.stderr.startswith("Standard input: This is not JSON")
+    assert empty.stderr.startswith("stdin: This is not JSON")
 
 
 def test_a_byte_order_mark_and_times_in_seconds_are_read(run):

@@ -56,7 +56,7 @@ def test_a_sign_that_is_unknown_or_broken_is_refused_in_one_line(folder, recordi
 def test_check_tells_which_signs_can_be_used(folder):
     good = run("signs", "check", folder)
     assert (good.exit_code, good.stderr) == (0, "")
-    assert good.stdout == "slow-speech  version 3.0, linear, 2 features, evidence C, at most moderate\n"
+    assert good.stdout == "slow-speech: version 3.0, linear, 2 features. Evidence grade: C. Highest level: Moderate.\n"
 
 
 def test_check_names_what_is_wrong(tmp_path):
@@ -89,7 +89,7 @@ def test_its_sheet_says_what_its_file_says(folder):
         "slow-speech.toml",
         "-0.6000 Speech rate (speech_rate)",
         "Consider 1.500 0.5000 5.00%",
-        "Elevated 2.500 0.7159 0.50% (reported as Moderate)",
+        "Elevated 2.500 0.7159 0.50% (reported as “Moderate”)",
         "reading aloud",
     ):
         assert words in text

@@ -12,8 +12,8 @@ from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.help.view_model import guide_folder, read_about, read_guide
-from vbdesk.desk.help.window import ABOUT, SHORTCUTS, GuideText
+from vbdesk.desk.help.view_model import read_about
+from vbdesk.desk.help.window import ABOUT, SHORTCUTS
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.record.page import RecordPage
@@ -103,18 +103,6 @@ def test_help_opens_without_a_profile_and_without_a_network(qtbot, open_desk, po
     qtbot.waitUntil(lambda: "Apache License" in window.licences.toPlainText())
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert not window.isVisible()
-
-
-def test_the_guide_is_whole_and_its_pictures_show(qtbot):
-    guide = read_guide()
-    written = {path.name for path in guide_folder().glob("*.md")}
-    assert {chapter.name for chapter in guide.chapters} == written
-    shown = GuideText()
-    qtbot.addWidget(shown)
-    shown.pictures = guide.pictures
-    assert guide.pictures
-    for name in guide.pictures:
-        assert not shown.loadResource(2, name).isNull()
 
 
 def test_about_tells_versions_and_licences():

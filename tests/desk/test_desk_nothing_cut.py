@@ -8,6 +8,7 @@ from cut_words import cut_controls, cut_words
 
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.help.window import ABOUT, GUIDE, SHORTCUTS
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.theme import app_theme
@@ -58,3 +59,17 @@ def test_every_page_of_the_sidebar_has_room(qtbot, open_desk, ports):
             qtbot.waitUntil(lambda: desk.window.page().built)
         cut[page] = cut_texts(qtbot, desk.window)
     assert {page: faults for page, faults in cut.items() if faults} == {}
+
+
+def test_the_help_has_room(qtbot, open_desk, ports):
+    desk = open_desk(ports)
+    desk.open_help()
+    window = desk._help
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: window.chapters.count() > 0 and bool(window.licences.toPlainText()))
+    cut = {}
+    for part in (GUIDE, SHORTCUTS, ABOUT):
+        window.show_part(part)
+        cut[part] = cut_texts(qtbot, window)
+    assert {part: faults for part, faults in cut.items() if faults} == {}
+    window.close()

@@ -1,6 +1,5 @@
 """What an organisation has set, and notices of new versions, in the desk."""
 
-import sys
 from dataclasses import replace
 from datetime import date
 
@@ -10,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton
 from vbdesk import __version__
 from vbdesk.client.update_notice import NoticeRefused, NoticeSource, VersionNotice
 from vbdesk.clock import ManualClock
+from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.update_notice_model import ASK_EVERY_S, UpdateNoticeViewModel
 from vbdesk.desk.first_start.page import FirstStartPage
@@ -20,10 +20,10 @@ from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.outbox.library import managed_policy
 from vbdesk.outbox.library.consent import ConsentPolicy
-from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words, read_policy
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
 from vbdesk.outbox.library.settings import Retention, RetentionRule
+from vbdesk.outbox.profiles import passphrase_wrap
 from vbdesk.outbox.profiles.profiles import ProfileStore
 
 SERVICE = "https://voice.example"
@@ -39,23 +39,9 @@ POLICY = ManagedPolicy(
 SOURCE = NoticeSource("https://voice.example/versions.json", bytes(32))
 
 
-POLICY_FILE = """
-service_url = "https://voice.example"
-profile_name = "Ward of the clinic"
-language = "en"
-consent_policy = "required"
-app_lock_minutes = 7
-retention_days = 30
-update_notice = "off"
-"""
-
-
 @pytest.fixture
-def managed(ports, tmp_path, monkeypatch):
+def managed(ports):
     """A computer with a policy: for the window, and for every library that is opened."""
-    monkeypatch.setattr(managed_policy, "LINUX_FILE", tmp_path / "policy.toml")
-    managed_policy.LINUX_FILE.write_text(POLICY_FILE)
-    assert read_policy("linux") == POLICY
     return replace(ports, policy=POLICY)
 
 
@@ -99,7 +85,53 @@ def test_a_lock_that_is_wanted_is_not_turned_off_and_has_its_minutes(managed, qt
     assert failed.args == [managed_words()]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="libraries read the policy of the system")
+@pytest.fixture
+def quick_argon2(monkeypatch):
+    monkeypatch.setattr(passphrase_wrap, "PASSES", 1)
+    monkeypatch.setattr(passphrase_wrap, "MEMORY_KIB", 64)
+
+
+@pytest.mark.usefixtures("quick_argon2")
+def test_a_start_without_the_lock_that_is_wanted_says_so_until_it_is_set_up(managed, qtbot, open_desk):
+    Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
+    desk = open_desk(managed)
+    notice = desk.window.lock_notice
+    qtbot.waitUntil(lambda: "asks for the app lock" in notice.banner.words())
+    assert notice.banner.isVisible()
+    notice.banner.button.click()
+    assert notice.banner.words() == ""
+    page = desk.window.page()
+    assert isinstance(page, AccountPage)
+    qtbot.waitUntil(lambda: page.built)
+    desk.window.lock_notice.begin()  # as after a change of the profile
+    with qtbot.waitSignal(desk.lock.changed):
+        desk.lock.read()
+    assert notice.banner.isVisible()
+    with qtbot.waitSignal(desk.lock.recovery_due):
+        desk.lock.turn_on("four calm otters swim", 7)
+    qtbot.waitUntil(lambda: desk.lock.choice.passphrase_opens)
+    desk.window.centralWidget().done.click()
+    qtbot.waitUntil(page.isVisible)
+    assert (notice.banner.words(), notice.banner.isVisible()) == ("", False)
+
+
+def test_a_profile_whose_keys_end_with_the_program_is_not_asked_for_a_lock(managed, qtbot, open_desk):
+    Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "session")
+    desk = open_desk(managed)
+    with qtbot.waitSignal(desk.lock.changed):
+        pass
+    assert desk.lock.is_missing
+    assert desk.window.lock_notice.banner.words() == ""
+
+
+def test_without_a_policy_nobody_is_asked_for_a_lock(ports, qtbot, open_desk):
+    Setup(ports).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
+    desk = open_desk(replace(ports, policy=ManagedPolicy()))
+    with qtbot.waitSignal(desk.lock.changed):
+        pass
+    assert desk.window.lock_notice.banner.words() == ""
+
+
 def test_account_shows_what_is_set_and_nobody_can_change_it(managed, qtbot, open_desk):
     Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
     desk = open_desk(managed)

@@ -150,8 +150,9 @@ def test_macos_asks_for_the_microphone_and_knows_bundles():
     content = plistlib.loads(plistlib.dumps(macos.information("1.2.3", "14.0")))
     assert content["NSMicrophoneUsageDescription"]
     assert content["CFBundleShortVersionString"] == "1.2.3"
-    kind = content["UTExportedTypeDeclarations"][0]["UTTypeTagSpecification"]
-    assert kind["public.filename-extension"] == [SUFFIX.removeprefix(".")]
+    exported = content["UTExportedTypeDeclarations"][0]
+    assert exported["UTTypeTagSpecification"]["public.filename-extension"] == [SUFFIX.removeprefix(".")]
+    assert content["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == [exported["UTTypeIdentifier"]]
     assert macos.ENTITLEMENTS["com.apple.security.device.audio-input"] is True
 
 

@@ -162,6 +162,7 @@ def test_dates_and_lists_have_the_form_of_the_region():
     with reading_in(Language("en", "pt_BR")):
         assert formats.number(1234.5, "+,.2f") == "+1.234,50"
         assert formats.ago(timedelta(days=1)) == "há 1 dia"
+        assert formats.long_day_and_time(when, year=False) == "21 de novembro, 16:30"
 
 
 def test_number_formats_agree_with_python_in_english():

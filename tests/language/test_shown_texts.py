@@ -3,9 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src" / "vbdesk"
+from source_trees import SOURCES, name_of, trees
+
 DESK = SOURCES / "desk"
 
 SHOWS = {
@@ -18,13 +18,7 @@ SHOWS = {
 """Calls that show a text: widgets, setters of Qt, and cells of tables."""
 NAMED = {"action", "help_text", "other", "placeholder", "sentence", "title"}
 LETTERS = re.compile(r"[A-Z][a-z]|[a-z] [a-z]")
-NOT_YET = {"outbox", "record", "subject"}
-"""Folders of the desk that still have hard-coded texts."""
 TRANSLATES = {"_", "ngettext", "pgettext", "npgettext", "translated"}
-
-
-def name_of(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def hard_coded(tree: ast.AST) -> Iterator[str]:
@@ -46,17 +40,9 @@ def literals(node: ast.AST) -> Iterator[str]:
             yield from literals(part)
 
 
-def trees(folder: Path, having: str = "") -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if having in text:
-            yield path.relative_to(folder).as_posix(), ast.parse(text)
-
-
 def test_no_call_shows_a_hard_coded_text():
     found = {name: list(hard_coded(tree)) for name, tree in trees(DESK)}
-    folders = {name.partition("/")[0] for name, texts in found.items() if texts}
-    assert folders <= NOT_YET, {name: texts for name, texts in found.items() if texts}
+    assert {name: texts for name, texts in found.items() if texts} == {}
 
 
 def test_hard_coded_texts_are_found():

@@ -12,6 +12,7 @@ from vbdesk.outbox.profiles.profiles import (
     ProfilesUnreadable,
     library_key,
     name_of_service,
+    shown_name,
 )
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed
 
@@ -23,6 +24,11 @@ def test_the_name_that_vbdesk_gave_is_in_the_readers_language_and_a_name_of_the_
     with reading_in(Language("en_XA", "en_GB")):
         assert local.shown_name not in ("", local.name)
         assert PROFILE.shown_name == "St. Anne clinic"
+        assert shown_name("This computer 2") == "[Thïs çömpûtér 2 one two t]"
+        assert [shown_name(name) for name in ("This computer x", "This computer 2 b")] == [
+            "This computer x",
+            "This computer 2 b",
+        ]
     assert (local.name, local.shown_name) == ("This computer", "This computer")
 
 

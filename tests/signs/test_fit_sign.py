@@ -196,9 +196,9 @@ def test_the_fitted_sign_is_a_valid_plugin(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("speakers", "labels_of", "sentence"),
     [
-        (40, lambda label: 1, "have only label 1. Both 0 and 1 are needed."),
+        (40, lambda label: 1, "have the label 1 only. Both 0 and 1 are needed."),
         (18, lambda label: label, "Speakers with label 0: 9; at least 10 with each label are needed"),
-        (0, lambda label: label, "have no label at all"),
+        (0, lambda label: label, "have no label. Both 0 and 1 are needed."),
     ],
 )
 def test_insufficient_data_is_rejected(norms, speakers, labels_of, sentence):
@@ -308,7 +308,7 @@ def test_the_command_writes_sign_and_card(study_on_disk):
     data, out = study_on_disk
     outcome = run(data, "--sign", "slow-speech", "--out", out, "--grade", "C", "--rates", "0.2,0.1,0.05,0.01")
     assert outcome.exit_code == 0, outcome.output
-    assert "48 recordings of 24 speakers, AUC 0." in outcome.stdout
+    assert "48 recordings of 24 speakers. AUC: 0." in outcome.stdout
     assert "Measured now: 0, " in outcome.stderr
     card = json.loads((out / "slow-speech.card.json").read_text())
     assert card["levels"]["low"]["stated_rate"] == 0.2

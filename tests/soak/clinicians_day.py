@@ -5,89 +5,42 @@ control is found by its translation, so that a text which stayed English ends th
 `packaging/bootstrap.py test` installs.
 """
 
-import argparse
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pypdf import PdfReader
+from support.rig_walk import do_steps, run, visible
 
 from vbdesk.language import _, pgettext
 from vbdesk.language.catalogs import available_languages
 from vbdesk.language.reader import Language, language_of, use
 
-TESTS = Path(__file__).resolve().parents[1]
-RIG = TESTS / "e2e" / "rig"
-SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
-NEEDED = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "setpriv", "xdotool", "scrot")
-SIZE = "1320x880"
-sys.path.append(str(TESTS / "e2e"))
+from desktop import Desktop, until  # isort: skip  (`support.rig_walk` finds it)
 
-from desktop import Desktop, until  # noqa: E402  (the driver of the end-to-end tests)
-
+SPEECH = Path(__file__).resolve().parents[1] / "data" / "speech_kathleen_20s.flac"
 SUBJECT, READER = "ward4-0172", "A. Example"
 ENGLISH_ALONE = ("Start recording", "Consent given", "Nothing stood out", "Good to send", "Open result")
 """Texts that no other language shows."""
+Step = Callable[[Desktop, Path, Language], None]
 
 
-def main() -> int:
-    """Run the rig around each language, or the walk inside it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--language", action="append", help="a tag, such as pt-BR; all languages if none is named")
-    parser.add_argument("--pictures", type=Path, help="a folder for screenshots of every step")
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
-        return 0
-    tags = options.language or [name.replace("_", "-") for name in available_languages()]
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = (options.pictures or Path(scratch)).resolve()
-        if options.inside:
-            return walk(folder, language_of(tags[0]))
-        return int(sum(run(folder / tag, tag) for tag in tags) > 0)
+def walk(folder: Path, tag: str) -> int:
+    """Do every step in a language."""
+    language = language_of(tag)
+    assert language is not None, tag
+
+    def check(desk: Desktop) -> None:
+        english = [text for text in ENGLISH_ALONE if text in visible(desk)]
+        assert language.name == "en" or not english, f"English in {tag}: {english}"
+
+    steps = {step.__name__: partial(_in_language, step, folder, language) for step in STEPS}
+    return do_steps(folder, tag, steps, check)
 
 
-def run(folder: Path, tag: str) -> int:
-    """Walk through one day on a desktop of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
-    session = [str(RIG / "desk-session"), "--size", SIZE, "--", sys.executable, __file__, "--inside"]
-    return subprocess.run([*session, "--language", tag, "--pictures", str(folder)], check=False).returncode
-
-
-def walk(folder: Path, language: Language) -> int:
-    """Do every step; a step that fails is printed with what a screen reader would find."""
-    desk, step = Desktop(folder), STEPS[0]
-    desk.start("--light")
-    try:
-        for step in STEPS:
-            begun = time.monotonic()
-            step(desk, folder, language)
-            time.sleep(1)
-            desk.look(step.__name__, window=True)
-            if language.name != "en":
-                english = [text for text in ENGLISH_ALONE if text in shown(desk)]
-                assert not english, f"English in {language.tag}: {english}"
-            print(f"{language.tag} {step.__name__}: done in {time.monotonic() - begun:.0f} s", flush=True)
-        assert desk.stop() == 0
-    except BaseException as error:
-        desk.look("failed")
-        print(shown(desk), file=sys.stderr)
-        print(f"{language.tag} {step.__name__} failed: {error}", file=sys.stderr)
-        desk.kill()
-        return 1
-    print(f"{language.tag}: {len(STEPS)} steps passed")
-    return 0
-
-
-def shown(desk: Desktop) -> str:
-    """What a screen reader finds in the window, without what is hidden."""
-    return "\n".join(line for line in desk.tree().splitlines() if "hidden" not in line.rpartition("(")[2])
+def _in_language(step: Step, folder: Path, language: Language, desk: Desktop) -> None:
+    step(desk, folder, language)
 
 
 def language_chosen(desk: Desktop, folder: Path, language: Language) -> None:
@@ -179,7 +132,7 @@ def report_chosen(desk: Desktop, folder: Path, language: Language) -> None:
 def report_signed(desk: Desktop, folder: Path, language: Language) -> None:
     """It is there, in the reader's language, with the sign-off."""
     before = set(folder.rglob("*.pdf"))
-    lines = [line for line in shown(desk).splitlines() if f'push button "{_("Export")}"' in line]
+    lines = [line for line in visible(desk).splitlines() if f'push button "{_("Export")}"' in line]
     assert lines, "the card has a button for the export"
     desk.keys("text", _("Read by"), "Return")
     until(lambda: set(folder.rglob("*.pdf")) - before, "the report")
@@ -195,7 +148,7 @@ def account_seen(desk: Desktop, folder: Path, language: Language) -> None:
     desk.wait("combo box", _("Text size"))
 
 
-STEPS: tuple[Callable[[Desktop, Path, Language], None], ...] = (
+STEPS: tuple[Step, ...] = (
     language_chosen,
     begun_here,
     recorded,
@@ -212,4 +165,4 @@ STEPS: tuple[Callable[[Desktop, Path, Language], None], ...] = (
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__file__, __doc__, walk, [name.replace("_", "-") for name in available_languages()]))

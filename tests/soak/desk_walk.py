@@ -5,72 +5,27 @@ identity, the trash, shortcuts and the app lock, driven by keys, mouse and the a
 that `packaging/bootstrap.py test` installs.
 """
 
-import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from support.rig_walk import do_steps, run, visible
+
+from desktop import Desktop, until  # isort: skip  (`support.rig_walk` finds it)
+
 TESTS = Path(__file__).resolve().parents[1]
-RIG = TESTS / "e2e" / "rig"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
 SAMPLES = TESTS.parent / "resources" / "samples"
-NEEDED = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "setpriv", "xdotool", "scrot")
-sys.path.append(str(TESTS / "e2e"))
-
-from desktop import Desktop, until  # noqa: E402  (the driver of the end-to-end tests)
 
 SUBJECT, OTHER = "ward4-0172", "ward4-0200"
 PASSPHRASE = "not the one of the keyring 7"
 
 
-def main() -> int:
-    """Run the rig around this script, or the walk inside it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pictures", type=Path, help="a folder for screenshots of every step")
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
-        return 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = (options.pictures or Path(scratch)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        if options.inside:
-            return walk(folder)
-        session = [str(RIG / "desk-session"), "--size", "1320x880", "--", sys.executable, __file__, "--inside"]
-        return subprocess.run([*session, "--pictures", str(folder)], check=False).returncode
-
-
-def walk(folder: Path) -> int:
-    """Do every step; a step that fails is printed with what a screen reader would find."""
-    desk = Desktop(folder)
-    desk.start("--light")
-    try:
-        for step in STEPS:
-            begun = time.monotonic()
-            step(desk)
-            desk.look(step.__name__)
-            print(f"{step.__name__}: done in {time.monotonic() - begun:.0f} s", flush=True)
-        assert desk.stop() == 0
-    except BaseException as error:
-        desk.look("failed")
-        print(visible(desk), file=sys.stderr)
-        print(f"{step.__name__} failed: {error}", file=sys.stderr)
-        desk.kill()
-        return 1
-    print(f"desk walk: {len(STEPS)} steps passed")
-    return 0
-
-
-def visible(desk: Desktop) -> str:
-    """What a screen reader finds in the window, without what is hidden."""
-    lines = desk.tree().splitlines()
-    return "\n".join(line for line in lines if "hidden" not in line.rpartition("(")[2] and 'filler ""' not in line)
+def walk(folder: Path, _tag: str) -> int:
+    """Do every step, in English."""
+    return do_steps(folder, "desk walk", {step.__name__: step for step in STEPS})
 
 
 def shows(desk: Desktop, *texts: str) -> None:
@@ -137,7 +92,7 @@ def result_is_there(desk: Desktop) -> None:
     desk.press("push button", "Open result")
     desk.wait("label", "For care staff, not a diagnosis")
     shows(desk, "Consent: Clinical")
-    hides(desk, "Towards very low", "Model pulse")
+    hides(desk, "Towards “", "Model pulse")
     desk.press("check box", "Researcher")
     desk.wait("label", "Score")
     desk.press("check box", "Clinical")
@@ -308,4 +263,4 @@ STEPS: tuple[Callable[[Desktop], None], ...] = (
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__file__, __doc__, walk))

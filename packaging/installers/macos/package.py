@@ -29,6 +29,14 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
     return {
         "CFBundleDevelopmentRegion": "en",
         "CFBundleDisplayName": "vbdesk",
+        "CFBundleDocumentTypes": [
+            {
+                "CFBundleTypeName": "vbdesk transfer bundle",
+                "CFBundleTypeRole": "Viewer",
+                "LSHandlerRank": "Owner",
+                "LSItemContentTypes": [f"{IDENTIFIER}.bundle"],
+            }
+        ],
         "CFBundleExecutable": "vbdesk",
         "CFBundleIconFile": "vbdesk.icns",
         "CFBundleIdentifier": IDENTIFIER,

@@ -12,7 +12,7 @@ from typing import Any
 
 from vbdesk.capture.damaged_take import ReadablePart, Salvage, salvage
 from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter
-from vbdesk.language import Message, _, joined, message, message_of, plural_message
+from vbdesk.language import Message, _, joined, message, message_of, plural_message, system_reason
 
 PARTS_NAMED = 3  # parts named in a sentence; more are counted
 NOTICED_S = 0.05
@@ -231,10 +231,7 @@ def _last_written(path: Path) -> datetime:
 def _why(error: EncryptedFileError | OSError) -> Message:
     if not isinstance(error, OSError):
         return message_of(error)
-    return message(
-        "It cannot be read now ({reason}). Check its disk, then try again.",
-        reason=error.strerror or type(error).__name__,
-    )
+    return message("It cannot be read now ({reason}). Check its disk, then try again.", reason=system_reason(error))
 
 
 def _clock(seconds: float) -> str:

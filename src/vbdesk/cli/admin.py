@@ -13,7 +13,7 @@ from vbdesk.cli.admin_context import AccountId, AsJson, DataDir, give_keys, open
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import confirm, fail
 from vbdesk.contract.limits import Plan
-from vbdesk.language import _, formats
+from vbdesk.language import N_, _, formats
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH = 200
 _MAX_CREDITS = 10**12
+_COUNTED = {
+    "recordings": N_("recordings: {count}"),
+    "jobs": N_("jobs: {count}"),
+    "groups": N_("groups: {count}"),
+    "uploads": N_("uploads: {count}"),
+    "api_keys": N_("API keys: {count}"),
+    "console_sessions": N_("sessions of the console: {count}"),
+    "webhook_deliveries": N_("deliveries of webhooks: {count}"),
+}
+"""What the deletion of an account removes, by the names of `AccountContent`."""
 """Maximum of one grant; a balance can hold millions of such grants."""
 
 app = typer.Typer(no_args_is_help=True, help="Administration of a service.")
@@ -134,7 +144,7 @@ def delete_account(
     with _eraser(data_dir) as eraser:
         content = asdict(eraser.count_account(account))
         if not yes:
-            counted = formats.list_of([f"{name}: {count}" for name, count in content.items()])
+            counted = formats.list_of([_(_COUNTED[name], count=count) for name, count in content.items()])
             typer.echo(_("This permanently removes {counted}.", counted=counted), err=True)
             confirm(_("Delete the account {account}?", account=account))
         erasure = eraser.erase_account(account)

@@ -4,8 +4,10 @@ Help texts stay plain constants in the code. The finished tree of commands is tr
 command has to be imported in a certain order. `help_texts` lists what a translation of the tree needs.
 """
 
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import typer
@@ -18,6 +20,7 @@ from vbdesk.language import (
     available_languages,
     language_of,
     message,
+    pgettext,
     use,
     use_system_language,
 )
@@ -25,17 +28,46 @@ from vbdesk.language import (
 OPTION = "--language"
 
 TYPERS_OWN = (
-    N_("Arguments"),
-    N_("Options"),
-    N_("Commands"),
+    N_("[OPTIONS]"),
+    N_("COMMAND [ARGS]..."),
+    N_("Arguments:"),
+    N_("Options:"),
+    N_("Commands:"),
     N_("default: {default}"),
     N_("required"),
     N_("env var: {var}"),
     N_("Missing command."),
-    N_("No such command {name!r}."),
     N_("Show this message and exit."),
 )
-"""What typer looks up; `typer.core._` is replaced for it."""
+"""Texts of its help; `typer.core._` is replaced for those that it looks up."""
+
+_KIND = re.compile(r"<(list\[)?(.*?)( range)?(\])?>")
+
+_REFUSALS = (
+    (
+        re.compile(r"No such command '(?P<name>.*)'\. Did you mean (?P<names>.*)\?"),
+        # Translators: {names} are commands in quotation marks
+        N_("There is no command {name}. Did you mean {names}?"),
+    ),
+    (re.compile(r"No such command '(?P<name>.*)'\."), N_("There is no command {name}.")),
+    (re.compile(r"Option '(?P<option>.*)' requires an argument\."), N_("{option} needs a value.")),
+    (re.compile(r"Option '(?P<option>.*)' does not take a value\."), N_("{option} takes no value.")),
+    (re.compile(r"Got unexpected extra argument\(s\) \((?P<arguments>.*)\)"), N_("Too many arguments: {arguments}")),
+)
+"""Why typer refuses a command line, in its English."""
+
+_BAD_VALUES = (
+    (
+        re.compile(r"Input should be greater than or equal to (?P<limit>\S+)"),
+        N_("{parameter} must be at least {limit}."),
+    ),
+    (re.compile(r"Input should be greater than (?P<limit>\S+)"), N_("{parameter} must be more than {limit}.")),
+    (re.compile(r"Input should be less than or equal to (?P<limit>\S+)"), N_("{parameter} must be at most {limit}.")),
+    (re.compile(r"Input should be less than (?P<limit>\S+)"), N_("{parameter} must be less than {limit}.")),
+    (re.compile(r"Input should be a valid integer.*"), N_("{parameter} must be a whole number.")),
+    (re.compile(r"Input should be a valid number.*"), N_("{parameter} must be a number.")),
+)
+"""Why pydantic refuses a value, in its English."""
 
 
 def choose_language(arguments: Sequence[str]) -> None:
@@ -81,19 +113,37 @@ def _named(arguments: Sequence[str]) -> str | None:
 
 def translate_commands(command: Any) -> None:
     """Show the help of a command and its subcommands in the reader's language."""
-    vars(sys.modules["typer.core"])["_"] = _
+    vars(sys.modules["typer.core"])["_"] = lambda text: _(text) if text in TYPERS_OWN else text
     for each in _tree(command):
         each.context_class = _TranslatedContext
         each.help = _translated_help(each.help)
         each.epilog = _translated_help(each.epilog)
+        each.options_metavar = each.options_metavar and _(each.options_metavar)
+        if hasattr(each, "commands"):
+            each.subcommand_metavar = _(each.subcommand_metavar)
         for parameter in each.params:
             parameter.help = _translated_help(parameter.help)
+            parameter.metavar = _translated_help(parameter.metavar)
+            parameter.display_type = partial(_type_word, parameter.display_type)
+
+
+def _type_word(typers: Callable[[Any], str], context: Any) -> str:
+    """`<path>`, `<path>...`; choices such as `<free|standard>` are what a person types."""
+    shown = typers(context)
+    form = _KIND.fullmatch(shown)
+    # Translators: what an option takes, in the help of a command: "--out <path>"
+    path, text, number = pgettext("value", "path"), pgettext("value", "text"), pgettext("value", "number")
+    file, folder = pgettext("value", "file"), pgettext("value", "folder")
+    words = {"path": path, "Path": path, "file": file, "dir": folder, "str": text, "int": number, "float": number}
+    word = words.get(form[2]) if form is not None else None
+    return shown if form is None or word is None else f"<{word}>" + ("..." if form[1] else "")
 
 
 def help_texts(command: Any) -> Iterator[str]:
     """Every paragraph that the help of a command and its subcommands shows."""
     for each in _tree(command):
-        for text in (each.help, each.epilog, *(parameter.help for parameter in each.params)):
+        shown = [text for parameter in each.params for text in (parameter.help, parameter.metavar)]
+        for text in (each.help, each.epilog, *shown):
             yield from _paragraphs(text)
 
 
@@ -125,6 +175,7 @@ class _TranslatedContext(typer.Context):
         formatter: Any = super().make_formatter()
         write_usage = formatter.write_usage
         formatter.write_usage = lambda prog, args="", prefix=None: write_usage(prog, args, prefix or usage_prefix())
+        formatter.write_heading = lambda heading: formatter.write(f"{_(heading + ':')}\n")
         return formatter
 
 
@@ -142,11 +193,26 @@ def refusal(error: typer.TyperException) -> str:
     if kind == "MissingParameter" and name:
         return _("{parameter} is missing.", parameter=name)
     if kind == "NoSuchOption":
-        return _("There is no option {option}.", option=getattr(error, "option_name", ""))
-    choices = getattr(getattr(parameter, "type_descriptor", None), "choices", None)
-    if kind == "BadParameter" and name and choices:
+        return _no_such_option(str(getattr(error, "option_name", "")), getattr(error, "possibilities", None) or ())
+    if kind == "BadParameter" and name:
+        return _bad_value(name, reason, getattr(parameter.type_descriptor, "choices", None) or ())
+    for english, ours in _REFUSALS:
+        if (match := english.fullmatch(reason)) is not None:
+            return _(ours, **match.groupdict())
+    return reason
+
+
+def _no_such_option(option: str, possible: Sequence[str]) -> str:
+    if not possible:
+        return _("There is no option {option}.", option=option)
+    return _("There is no option {option}. Did you mean {names}?", option=option, names=", ".join(sorted(possible)))
+
+
+def _bad_value(name: str, reason: str, choices: Sequence[object]) -> str:
+    if choices:
         known = ", ".join(str(getattr(choice, "value", choice)) for choice in choices)
         return _("{parameter} must be one of: {choices}.", parameter=name, choices=known)
-    if kind == "BadParameter" and name:
-        return _("{parameter} is not usable: {reason}", parameter=name, reason=reason)
-    return reason
+    for english, ours in _BAD_VALUES:
+        if (match := english.fullmatch(reason)) is not None:
+            return _(ours, parameter=name, **match.groupdict())
+    return _("{parameter} is not usable: {reason}", parameter=name, reason=reason)

@@ -19,7 +19,7 @@ from rich.table import Table
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, interval_words
-from vbdesk.language import N_, _, formats, message, system_reason, translated
+from vbdesk.language import N_, _, formats, message, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client
@@ -191,10 +191,9 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
     if unfinished:
         raise DemoFailed(
             message(
-                "{count} of {total} analyses ended {status}.",
+                "{count} of {total} analyses have no result.",
                 count=len(unfinished),
                 total=len(jobs),
-                status=unfinished[0].status,
             )
         )
     return jobs
@@ -202,8 +201,8 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
 
 def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list["Job"]) -> None:
     from vbdesk.contract.results import ModelResult
-    from vbdesk.report.reader_words import label_word
-    from vbdesk.report.result_texts import overall_word
+    from vbdesk.report.reader_words import label_word, status_word
+    from vbdesk.report.result_texts import action_title, overall_word
 
     table = _table(
         _("Each recording (demonstration dates)"),
@@ -223,9 +222,9 @@ def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list[
         flagged = formats.list_of([label_word(signal.label) for signal in result.signals if signal.flagged])
         table.add_row(
             formats.day_without_year(sample.recorded_at),
-            job.status,
+            status_word(job.status),
             overall_word(result.summary.overall_level),
-            result.summary.recommended_action,
+            action_title(result.summary.recommended_action),
             flagged or "-",
             formats.number(quality.voice_percentage / 100, ".0%"),
             _number(quality.audio_clarity, ".0f"),
@@ -240,7 +239,9 @@ def _print_trajectory(read: "TrajectoryRead") -> None:
     from vbdesk.report.trajectory_chart import trend_text
 
     title = _("{subject} over time (demonstration dates)", subject=read.group_id)
-    table = _table(title, _("Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend"))
+    table = _table(
+        title, pgettext("noun", "Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend")
+    )
     for sign in read.signs:
         interval = interval_words(sign.latest_interval) or ""
         trend = trend_text(sign)

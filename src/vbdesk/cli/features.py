@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vbdesk.signs.fact_sheets import FeatureFactSheet, MeasuredFeature
+    from vbdesk.signs.norms import FeatureNorm
 
 USAGE = 2
 FAILURE = 1
@@ -31,7 +32,7 @@ def _root() -> None:
 @features.command("list")
 def list_features(as_json: AsJson = False) -> None:
     """List all features with unit and definition."""
-
+    from vbdesk.report.reader_words import unit_word
     from vbdesk.signs.fact_sheets import feature_fact_sheet
     from vbdesk.signs.reference_data import load_reference_data
 
@@ -41,7 +42,7 @@ def list_features(as_json: AsJson = False) -> None:
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
         return
     for sheet in sheets:
-        say(f"{sheet.feature} ({sheet.unit})", *wrapped(sheet.definition, "    "))
+        say(f"{sheet.feature} ({unit_word(sheet.unit)})", *wrapped(_(sheet.definition), "    "))
 
 
 @features.command()
@@ -66,7 +67,7 @@ def show(
     if as_json:
         print_json(sheet, indent=2)
     else:
-        say(*_readable(sheet))
+        say(*_readable(sheet, reference.norms.features[name]))
 
 
 @features.command()
@@ -167,24 +168,24 @@ def _measure_many(
         )
 
 
-def _readable(sheet: "FeatureFactSheet") -> "Iterable[str]":
-    yield f"{sheet.label} ({sheet.feature}), {sheet.unit}"
+def _readable(sheet: "FeatureFactSheet", norm: "FeatureNorm") -> "Iterable[str]":
+    from vbdesk.report.reader_words import label_word, unit_word
+
+    yield f"{label_word(sheet.label)} ({sheet.feature}), {unit_word(sheet.unit)}"
     yield ""
-    for title, text in (
-        (_("Definition"), sheet.definition),
+    facts = (
+        (_("Definition"), _(sheet.definition)),
         (
             _("Scale"),
-            _(
-                "{scale}; SD times {factor:g} for speech of an unknown task",
-                scale=sheet.scale,
-                factor=sheet.free_speech_inflation,
-            ),
+            " ".join(_scale(norm)),
         ),
-        (pgettext("what a high value means", "High"), sheet.high_means),
-        (pgettext("what a low value means", "Low"), sheet.low_means),
+        (pgettext("what a high value means", "High"), _(sheet.high_means)),
+        (pgettext("what a low value means", "Low"), _(sheet.low_means)),
         (_("Signs"), ", ".join(sheet.used_by) or "-"),
-    ):
-        yield from wrapped(text, f"{title:<11} ")
+    )
+    width = max(11, *(len(title) for title, _text in facts))
+    for title, text in facts:
+        yield from wrapped(text, f"{title:<{width}} ")
     for title, sources, without in (
         (_("Definition after:"), sheet.definition_sources, _("vbdesk's own")),
         (_("Reference values from:"), sheet.norm_sources, _("measured for this norms file")),
@@ -192,6 +193,15 @@ def _readable(sheet: "FeatureFactSheet") -> "Iterable[str]":
         yield from ("", title)
         for cited in [source.cited for source in sources] or [without]:
             yield from wrapped(cited, "  ", "    ")
+
+
+def _scale(norm: "FeatureNorm") -> "Iterable[str]":
+    yield _("Logarithmic.") if norm.scale == "log" else _("Linear.")
+    if norm.floor:
+        yield _("Smaller values count as {floor:g}.", floor=norm.floor)
+    if norm.ceiling:
+        yield _("Larger values count as {ceiling:g}.", ceiling=norm.ceiling)
+    yield _("SD times {factor:g} for speech of an unknown task.", factor=norm.sd_inflation_free_speech)
 
 
 def _table(rows: "list[MeasuredFeature]") -> "Iterable[str]":

@@ -44,7 +44,7 @@ def longitudinal(
         chosen = _parameters(method, parameters)
     except DataFileError as error:
         fail(translated(error), UNUSABLE)
-    name = _("Standard input") if file == STANDARD_INPUT else file.resolve().name
+    name = "stdin" if file == STANDARD_INPUT else file.resolve().name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
         history = read_history_file(text)

@@ -22,12 +22,12 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
         "{sign} ({name}), calibration {version}", sign=label_word(sheet.label), name=sheet.name, version=sheet.version
     )
     yield from (title, _(NOTICE), "")
-    grade, means = sheet.evidence_grade, _(sheet.evidence_grade_means)
+    sentences = [f"{sheet.evidence_grade}.", _(sheet.evidence_grade_means)]
     if sheet.placeholder:
-        grade = _("{grade}, placeholder: no feature has a confirmed direction of its own", grade=grade)
+        sentences.insert(1, _("A placeholder: no feature has a confirmed direction of its own."))
     highest = _("{level} (what the evidence allows)", level=_level(sheet.max_level))
     yield from _fields(
-        (_("Evidence grade"), f"{grade}. {means}"),
+        (_("Evidence grade"), " ".join(sentences)),
         (_("Highest level"), highest),
         (pgettext("how fast a sign changes", "Changes"), _(sheet.changes)),
         (pgettext("what a sign measures", "Measures"), _(sheet.measures)),
@@ -110,8 +110,11 @@ def _level(level: "str | Level") -> str:
 
 
 def _feature(label: str, name: str, only_voices: str | None) -> str:
-    if only_voices:
-        return _("{feature} ({name}, {voices} voices only)", feature=label, name=name, voices=only_voices)
+    match only_voices:
+        case "female-typical":
+            return _("{feature} ({name}, in female-typical voices only)", feature=label, name=name)
+        case "male-typical":
+            return _("{feature} ({name}, in male-typical voices only)", feature=label, name=name)
     return f"{label} ({name})"
 
 
@@ -144,17 +147,26 @@ def _needs(needs: "RecordingRequirements") -> str:
 def _model(model: "PluginModel") -> str:
     more = [
         model.file,
-        model.gives and _("gives a {kind}", kind=model.gives),
+        _gives(model.gives),
         model.scikit_learn and f"scikit-learn {model.scikit_learn}",
         model.sha256 and f"SHA-256 {model.sha256}",
     ]
     return ", ".join([model.kind, *(part for part in more if part)])
 
 
+def _gives(gives: str | None) -> str | None:
+    match gives:
+        case "probability":
+            return _("gives a probability")
+        case "score":
+            return _("gives a score")
+    return None
+
+
 def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str]":
     rows = [(_("Level"), _("From index"), _("Score"), who, "")]
     for cut in cuts:
-        above = "" if cut.reported else _("(reported as {level})", level=_level(max_level))
+        above = "" if cut.reported else _("(reported as “{level}”)", level=_level(max_level))
         rows.append(
             (
                 _level(cut.level),

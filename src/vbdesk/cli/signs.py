@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import columns, fail, print_json, say, wrapped
-from vbdesk.language import N_, _, formats
+from vbdesk.language import N_, _, formats, pgettext
 
 if TYPE_CHECKING:
     from vbdesk.signs.fact_sheets import SignFactSheet
@@ -51,7 +51,7 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
     if as_json:
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
     else:
-        heads = (_("Sign"), _("Grade"), _("Highest level"), _("Flagged"), _("Models"))
+        heads = (pgettext("noun", "Sign"), _("Grade"), _("Highest level"), _("Flagged"), _("Models"))
         say(*columns(heads, *map(_row, sheets)))
         say("", *wrapped(_(LIST_NOTE)))
     for item in found.unavailable:
@@ -123,7 +123,7 @@ def _row(sheet: "SignFactSheet | PluginFactSheet") -> tuple[str, ...]:
 
     grade = str(sheet.evidence_grade)
     if getattr(sheet, "placeholder", False):
-        grade = _("{grade} placeholder", grade=grade)
+        grade = _("{grade} (placeholder)", grade=grade)
     flagged = next(cut.expected_share if cut.reported else 0.0 for cut in sheet.cuts if cut.level.flagged)
     models = ", ".join(sheet.models) or _("none, a sign of your own")
     return sheet.name, grade, level_word(Level(sheet.max_level)), formats.number(flagged, ".1%"), models

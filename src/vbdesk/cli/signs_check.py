@@ -18,6 +18,8 @@ def check(
     ] = False,
 ) -> None:
     """Load signs of your own as the service would; exits with 1 if one of them cannot be used."""
+    from vbdesk.contract.levels import Level
+    from vbdesk.report.reader_words import level_word
     from vbdesk.signs.plugins.discovery import load_plugins
     from vbdesk.signs.plugins.source import PluginSource
 
@@ -28,19 +30,20 @@ def check(
         file = sign.file
         say(
             _(
-                "{name}  version {version}, {kind}, {features} features, evidence {evidence_grade}, at most"
-                " {max_level}",
+                "{name}: version {version}, {kind}, {features} features. Evidence grade: {evidence_grade}."
+                " Highest level: {max_level}.",
                 name=name,
                 version=file.version,
                 kind=file.model.kind,
                 features=len(file.features),
                 evidence_grade=file.evidence_grade,
-                max_level=file.max_level,
+                max_level=level_word(Level(file.max_level)),
             )
         )
     for item in signs.unavailable:
         say(
-            _("{name}  not offered ({place}): {reason}", name=item.name, place=item.place, reason=item.reason), err=True
+            _("{name} is not offered ({place}): {reason}", name=item.name, place=item.place, reason=item.reason),
+            err=True,
         )
     if not signs.available and not signs.unavailable:
         say(_("There are no signs of your own."))

@@ -165,15 +165,18 @@ def _slip(error: "ValidationError") -> str:
 
 
 def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
+    from vbdesk.contract.levels import Level
+    from vbdesk.report.reader_words import level_word
+
     study, auc = card["study"], card["auc"]
     head = _(
-        "{sign} {version}: {recordings} recordings of {speakers} speakers, AUC {auc}, highest level {level}.",
+        "{sign} {version}: {recordings} recordings of {speakers} speakers. AUC: {auc}. Highest level: {level}.",
         sign=card["sign"],
         version=card["version"],
         recordings=study["recordings"],
         speakers=study["speakers"],
         auc=_auc_words(auc),
-        level=card["max_level"],
+        level=level_word(Level(card["max_level"])),
     )
     return [
         head,
@@ -199,4 +202,4 @@ def _corpus_line(part: "Mapping[str, Any]") -> str:
     words = _auc_words(auc)
     if auc["low"] is None:
         words = _("{value} (interval unknown)", value=words)
-    return _("Corpus {corpus}, by a fit on the others: AUC {auc}.", corpus=part["corpus"], auc=words)
+    return _("Corpus {corpus}, by a fit on the others. AUC: {auc}.", corpus=part["corpus"], auc=words)

@@ -28,7 +28,7 @@ def account_in(environ: Mapping[str, str] = os.environ) -> EnvironmentAccount:
     """
     missing = [name for name in (ADDRESS, ACCOUNT, KEY) if not environ.get(name)]
     if missing:
-        raise ValueError(f"Set {' and '.join(missing)} too.")
+        raise ValueError(message("Set also: {names}.", names=", ".join(missing)))
     plan = environ.get(PLAN) or Plan.STANDARD
     if plan not in set(Plan):
         raise ValueError(message("{variable} is one of: {values}.", variable=PLAN, values=", ".join(Plan)))

@@ -35,7 +35,7 @@ from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
-from vbdesk.language import N_, joined, message
+from vbdesk.language import N_, joined, message, system_reason
 
 _MOMENT = re.compile(  # limited ranges, so that a subject's number is not parsed as a year
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
@@ -348,5 +348,5 @@ def _key(file: FileToSubmit, digest: str) -> str:
 
 def _words(error: Exception) -> str:
     if isinstance(error, OSError):
-        return message("The file cannot be read: {cause}.", cause=error.strerror or type(error).__name__)
+        return message("The file cannot be read: {cause}.", cause=system_reason(error))
     return joined(error)

@@ -10,6 +10,9 @@ from vbdesk.resource_files import resource
 SOURCE = "en"
 """The language of the texts in the code."""
 
+READ_BY_CLINICIANS: frozenset[str] = frozenset()
+"""Catalogs that a native clinician has read from beginning to end. The help and the guide name them."""
+
 
 class LanguageMissing(ValueError):
     """No catalog has this language."""

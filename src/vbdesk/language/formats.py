@@ -140,6 +140,7 @@ def _at(day_words: str, when: datetime) -> str:
     from babel.dates import get_datetime_format
 
     pattern = str(get_datetime_format("medium", locale=current().locale)).replace("'", "")
+    pattern = pattern.replace("{1} {0}", "{1}, {0}")  # Portuguese: "23 de novembro 15:26" runs together
     return pattern.replace("{1}", day_words).replace("{0}", time_of_day(when))
 
 

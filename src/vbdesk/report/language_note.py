@@ -69,21 +69,22 @@ def _false_alarms(model: ModelName | None, *, widened: bool) -> str:
         return _("A healthy person may therefore be flagged more often than the reference readers are.")
     flags = second_language_flags()
     figures = {
-        "analysis": _("{model} analysis", model=label_of(model.value)),
+        "model": label_of(model.value),
         "readers": flags.readers,
         "native": healthy_flagged_share()[model.value],
     }
     if widened:
         return _(
-            "Rate and pauses were compared more cautiously, with which the {analysis} flagged {second:.1%} of "
+            "Rate and pauses were compared more cautiously, with which the {model} analysis flagged {second:.1%} of "
             "{readers} healthy second-language readers, against {native:.1%} of the reference readers; other languages "
             "were not measured.",
             second=flags.told[model.value],
             **figures,
         )
     return _(
-        "It was compared as if it did not differ, with which the {analysis} flagged {second:.1%} of {readers} healthy "
-        "second-language readers, against {native:.1%} of the reference readers; other languages were not measured.",
+        "It was compared as if it did not differ, with which the {model} analysis flagged {second:.1%} of {readers} "
+        "healthy second-language readers, against {native:.1%} of the reference readers; other languages were not "
+        "measured.",
         second=flags.untold[model.value],
         **figures,
     )

@@ -26,13 +26,13 @@ class ScoringTarget:
         """Reject a name that is not in the catalog."""
         known = [model.value for model in ModelName] if self.kind == "model" else standalone_sign_names()
         if self.name not in known:
-            raise UnknownTarget(
-                message(
-                    "There is no {kind} '{name}'. Choose one of: {names}.",
-                    kind=self.kind,
-                    name=self.name,
-                    names=", ".join(known),
+            names = ", ".join(known)
+            if self.kind == "model":
+                raise UnknownTarget(
+                    message("There is no model '{name}'. Choose one of: {names}.", name=self.name, names=names)
                 )
+            raise UnknownTarget(
+                message("There is no sign '{name}'. Choose one of: {names}.", name=self.name, names=names)
             )
 
     @classmethod

@@ -102,7 +102,7 @@ def test_scores_are_shown_only_on_demand():
     entry = subject("a-1", anxiety=state(Level.LOW, score=0.41))
     level, score = (cohort_of([entry], LABELS, shown, HeatOrder.NAME, NOW).heat[0].cells[2].text
                     for shown in (Shown.LEVEL, Shown.SCORE))  # fmt: skip
-    assert (level, score) == ("Low", "0.41, level Low")
+    assert (level, score) == ("Low", "0.41, level: Low")
 
 
 def test_few_subjects_are_counted_and_not_compared():
@@ -111,7 +111,7 @@ def test_few_subjects_are_counted_and_not_compared():
     enough = cohort_of(many, LABELS, Shown.LEVEL, HeatOrder.NAME, NOW)
     assert few.distributions[0].cells[2].text == "only 1"
     assert enough.distributions[0].cells[2].text == "2 of 9"
-    assert enough.distributions[0].cells[1].text == "None 7 and Moderate 2"
+    assert enough.distributions[0].cells[1].text == "None: 7 and Moderate: 2"
 
 
 def test_a_history_says_what_is_unusual_since_when(trajectory_answer):
@@ -297,7 +297,7 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     qtbot.waitUntil(lambda: table.rowCount() == 6)
     assert [cell.text for cell in table.row(0).cells] == [
         "Mood Disruption",
-        "None 21, Low 6, Consider 6, Moderate 4 and Elevated 1",
+        "None: 21, Low: 6, Consider: 6, Moderate: 4 and Elevated: 1",
         "11 of 38, 29 % (17 to 45 %)",
         "0.28 (0.18 to 0.44)",
     ]

@@ -110,7 +110,7 @@ def test_a_short_take_is_not_sent_and_says_why(user):
     user.records(9)
     user.stops()
     assert user.page.check.title.text() == "Cannot be analysed"
-    assert "needs at least 15 s" in user.page.check.reason.text()
+    assert "Needed: at least 15 s" in user.page.check.reason.text()
     assert not user.page.check.send.isEnabled()
     user.presses(Qt.Key.Key_Return)
     assert user.page.review.review is not None

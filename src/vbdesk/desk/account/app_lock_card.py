@@ -109,7 +109,7 @@ class AppLockCard(QWidget):
                 "The keys of this profile are kept until the window is closed, so they need no lock. "
                 "Choose the keyring in a new profile to use the app lock."
             )
-        if not opens and self._offered and self._model.managed_minutes is not None:
+        if self._offered and self._model.is_missing:
             words = " ".join((words, _("Your organisation asks you to turn it on.")))
         self.words.setText(words)
         self.turn_on.setVisible(self._offered and not opens and self._form.isHidden())

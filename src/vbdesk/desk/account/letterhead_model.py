@@ -1,5 +1,6 @@
 """The letterhead of a profile, as the Account page shows and changes it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,8 +35,8 @@ class LetterheadViewModel(QObject):
         self._run(lambda library: None)
 
     def set_words(self, name: str, address: str) -> None:
-        """Set name and address, whose lines commas separate; without both, there is no letterhead."""
-        lines = tuple(line.strip() for line in address.split(",") if line.strip())
+        """Set name and address, whose lines commas separate, Arabic ones too; without both, there is no letterhead."""
+        lines = tuple(line.strip() for line in re.split("[,،]", address) if line.strip())
 
         def work(library: Library) -> None:
             known = library.letterhead.read()

@@ -8,6 +8,7 @@ from vbdesk.desk.account.profiles_model import ProfileLine
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import LineField
 from vbdesk.language import _
+from vbdesk.outbox.profiles.profiles import shown_name
 
 
 class NameRow(QWidget):
@@ -25,7 +26,7 @@ class NameRow(QWidget):
         super().__init__()
         self._profile_id = entry.profile_id
         self.name = LineField()
-        self.name.setText(entry.suggested_name or entry.name)
+        self.name.setText(shown_name(entry.suggested_name) if entry.suggested_name else entry.name)
         self.name.selectAll()
         self.name.setAccessibleName(_("Name of the profile"))
         self.save = secondary_button(_("Save name"), size=ButtonSize.ROW)

@@ -34,6 +34,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.profiles.profiles import shown_name
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN, _PROFILE_WIDTH = 960, 220
@@ -322,7 +323,7 @@ class AccountPage(QWidget):
     def _profile_controls(self, entry: ProfileLine) -> Iterator[QWidget]:
         """What can be done with a profile."""
         if entry.suggested_name is not None:
-            text = _("Call it “{name}”", name=entry.suggested_name)
+            text = _("Call it “{name}”", name=shown_name(entry.suggested_name))
             better = quiet_button(text, size=ButtonSize.ROW)
             better.setObjectName(f"better-name-{entry.profile_id}")
             better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))

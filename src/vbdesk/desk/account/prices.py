@@ -5,7 +5,7 @@ from functools import cache
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
-from vbdesk.contract.catalog import MODEL_SIGNS
+from vbdesk.contract.catalog import MODEL_SIGNS, label_of
 from vbdesk.data_files import read_toml
 from vbdesk.language import N_
 from vbdesk.resource_files import resource
@@ -41,7 +41,7 @@ class Price:
 def prices() -> tuple[Price, ...]:
     """Prices of all models, by number of signs, and of a single sign. Reads a file: call it in a task."""
     sign = _costs().sign
-    models = [Price(name.value.capitalize(), len(signs), len(signs) * sign) for name, signs in MODEL_SIGNS.items()]
+    models = [Price(label_of(name), len(signs), len(signs) * sign) for name, signs in MODEL_SIGNS.items()]
     return Price(N_("One sign"), 1, sign), *sorted(models, key=lambda price: (price.credits, price.what))
 
 

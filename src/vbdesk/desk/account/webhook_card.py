@@ -13,7 +13,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
-from vbdesk.language import N_, _, joined
+from vbdesk.language import N_, _, joined, pgettext
 
 _MAKING_WIDTH = 150
 _WORDS = N_("The service can report every finished job of this account to your program, signed with your secret.")
@@ -80,7 +80,7 @@ class WebhookCard(Card):
 
     @Slot()
     def _on_try(self) -> None:
-        self._ask(_("Sending"))
+        self._ask(pgettext("progress", "Sending"))
         self.model.try_out(self.url.text().strip(), self.secret.text())
 
     @Slot()

@@ -1,5 +1,7 @@
 """One sign of a subject: its name, level and trend, the chart, the ladder of levels."""
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
@@ -99,11 +101,11 @@ class SignChartRow(QFrame):
         self._name.set_ink("accent" if lit else "text")
 
 
-def name_width(theme: Theme) -> int:
-    """Width of the names at the left of the charts: any level with a trend fits in the reader's language."""
+def name_width(theme: Theme, trends: Iterable[str] = ()) -> int:
+    """Width of the names at the left of the charts: any level fits with any direction, and with these `trends`."""
     level = max(level_badge_size(theme, level_word(level)).width() for level in Level)
     measured = QFontMetrics(theme.font(Role.LABEL))
-    trend = max(map(measured.horizontalAdvance, direction_words().values()))
+    trend = max(map(measured.horizontalAdvance, [*direction_words().values(), *trends]))
     return max(theme.px(_NAME_WIDTH), _NAME_SIDE + level + _NAME_GAP + trend + 1)
 
 

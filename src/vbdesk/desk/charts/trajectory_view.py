@@ -237,7 +237,8 @@ class TrajectoryView(QWidget):
     def _fit(self) -> None:
         """Size rows and axis for the text size and width."""
         width = self._area.viewport().width()
-        names = name_width(self._theme)  # once for all rows: it measures words
+        trends = {sign.trend for sign in self._chart.signs} if self._chart is not None else ()
+        names = name_width(self._theme, trends)  # once for all rows: it measures words
         stacked = width < names + _LEAST_CHART
         for row in self._rows:
             row.set_stacked(names, stacked=stacked)

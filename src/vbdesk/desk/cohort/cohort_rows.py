@@ -51,7 +51,7 @@ class HeatOrder(StrEnum):
         match self:
             case HeatOrder.NEED:
                 # Translators: an order: whose recordings to look at first.
-                return _("By need")
+                return _("Most pressing first")
             case HeatOrder.NAME:
                 return _("By name")
             case HeatOrder.NEWEST:
@@ -125,7 +125,7 @@ def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
         return HeatCell(level_word(Level.INCONCLUSIVE), state.level)
     score = formats.number(state.score, ".2f")
-    words = _("{score}, level {level}", score=score, level=level_word(state.level))
+    words = _("{score}, level: {level}", score=score, level=level_word(state.level))
     return HeatCell(words, state.level, figure=score)
 
 

@@ -14,7 +14,7 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
 from vbdesk.desk.ui.time_text import age_words
-from vbdesk.language import N_, _, formats, joined, ngettext, translated
+from vbdesk.language import _, formats, joined, ngettext, pgettext, translated
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.report.result_texts import action_title, result_texts
@@ -23,7 +23,6 @@ FEWEST = 10
 """With fewer recordings, a share says nothing; they are only counted."""
 
 _SEPARATOR = " · "
-HEADINGS = (N_("Sign"), N_("Recordings at each level"), N_("Flagged"), N_("Scores"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +120,10 @@ def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> Grou
     )
 
 
+def _headings() -> tuple[str, ...]:
+    return pgettext("noun", "Sign"), _("Recordings at each level"), _("Flagged"), _("Scores")
+
+
 def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
     jobs, heard, coming = read.job_counts, read.recordings, read.adherence
     facts = [
@@ -134,7 +137,7 @@ def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
         facts.append((_("Sound"), _SEPARATOR.join(parts)))
     if heard.issue_counts:
         worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
-        facts.append((_("Often"), _SEPARATOR.join(_times(_issue(code), count) for code, count in worst)))
+        facts.append((_("Most frequent issues"), _SEPARATOR.join(_times(_issue(code), count) for code, count in worst)))
     if coming.recordings_per_week is not None:
         parts = [_("{number:.1f} recordings a week", number=coming.recordings_per_week)]
         if coming.longest_gap_days is not None:
@@ -184,7 +187,7 @@ class CohortGroupViewModel(QObject):
     def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock) -> None:
         super().__init__()
         self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
-        self.table = CellTable([_(heading) for heading in HEADINGS], self)
+        self.table = CellTable(_headings(), self)
         self.group_id = ""
 
     def start(self) -> None:

@@ -186,9 +186,8 @@ def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading)
     elif left.task != right.task:
         cautions.append(
             _(
-                "Another task was spoken ({left} and {right}): pauses, pace and pitch change with it.",
-                left=task_words(left.task),
-                right=task_words(right.task),
+                "Another task was spoken ({tasks}): pauses, pace and pitch change with it.",
+                tasks=formats.list_of([task_words(left.task), task_words(right.task)]),
             )
         )
     if left.microphone and right.microphone and left.microphone != right.microphone:

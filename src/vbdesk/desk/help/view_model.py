@@ -1,39 +1,24 @@
 """State of the help: the guide as it ships, versions and licences. Read in a task, so that the window never waits."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk import __version__
 from vbdesk.data_files import read_toml
+from vbdesk.desk.help.guide import Guide, read_guide
+from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.language import _, current
+from vbdesk.language.catalogs import READ_BY_CLINICIANS
+from vbdesk.language.formats import list_of
 from vbdesk.resource_files import resource
 
 _PACKAGE = "vbdesk"
-_FIRST = "README.md"
-_PAGES = ("first-start", "record", "outbox", "subjects", "results", "subject", "cohort", "account")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """A page of the guide, as Markdown."""
-
-    name: str
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Guide:
-    """The guide; pictures by their file name."""
-
-    chapters: tuple[Chapter, ...]
-    pictures: dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +59,8 @@ class HelpViewModel(QObject):
 
     def read(self) -> None:
         """Read everything."""
-        self._tasks.start(lambda context: read_guide(), self._on_guide, self._on_failed, name="guide")
+        language = current().name
+        self._tasks.start(lambda context: read_guide(language), self._on_guide, self._on_failed, name="guide")
         self._tasks.start(_about, self._on_about, self._on_failed, name="about")
 
     @Slot(object)
@@ -88,34 +74,6 @@ class HelpViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self.failed.emit(failure.sentence)
-
-
-def guide_folder() -> Path:
-    """The guide: in the installed package, or in the source checkout. Raises FileNotFoundError."""
-    try:
-        return resource("guide")
-    except FileNotFoundError:
-        folder = resource("icons").parents[1] / "docs" / "guide"
-        if folder.is_dir():
-            return folder
-        raise
-
-
-def read_guide() -> Guide:
-    """Read all chapters and the pictures that they show. Blocks on the disk."""
-    folder = guide_folder()
-    chapters, pictures = [], {}
-    for name in (_FIRST, *(f"{page}.md" for page in _PAGES)):
-        path = folder / name
-        if not path.is_file():
-            continue
-        text = path.read_text(encoding="utf-8")
-        title = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), path.stem)
-        chapters.append(Chapter(name, title, text))
-        for picture in _PICTURE.findall(text):
-            if (folder / picture).is_file():
-                pictures[picture] = (folder / picture).read_bytes()
-    return Guide(tuple(chapters), pictures)
 
 
 def _about(context: TaskContext) -> About:
@@ -133,6 +91,20 @@ def read_about() -> About:
         if isinstance(entry, dict):
             data.append(Component(f"model {name}", str(entry.get("version", "")), str(entry.get("licence", ""))))
     return About(__version__, tuple(data), tuple(_libraries()), _notice())
+
+
+def translation_notes(read: Collection[str] = READ_BY_CLINICIANS) -> tuple[str, str]:
+    """Which translations a native clinician has read, and how to report a wrong word; the guide says the same."""
+    if read:
+        names = list_of(sorted(own_language_name(name) for name in read))
+        clinicians = _("A native clinician has read these translations: {languages}.", languages=names)
+    else:
+        clinicians = _("No translation has been read by a native clinician yet.")
+    report = _(
+        "If a word is wrong, report it in the project's issue tracker. Give the language, the page, the wrong words, "
+        "and what they should be. Do not put names, ids or recordings of subjects into the report."
+    )
+    return clinicians, report
 
 
 def _data_version(*parts: str) -> str:

@@ -1,7 +1,10 @@
 """The help window: guide, shortcuts, about. A window of its own, so that the page with the work stays in view."""
 
-from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QImage, QKeyEvent, QTextCursor
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, Qt, QUrl, Slot
+from PySide6.QtGui import QImage, QKeyEvent, QResizeEvent, QTextBlock, QTextCursor, QTextLength
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -13,18 +16,29 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.desk.help.view_model import About, Guide, HelpViewModel
+from vbdesk.desk.help.guide import Chapter, Guide, anchor_of, right_to_left
+from vbdesk.desk.help.view_model import About, HelpViewModel, translation_notes
 from vbdesk.desk.ui.buttons import KeyCap
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import shortcut_groups
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import Language, _, current
 
 GUIDE, SHORTCUTS, ABOUT = "guide", "shortcuts", "about"
 _SIZE = (980, 720)
-_CHAPTERS, _PICTURE, _AFTER = 240, 640, 8
+_CHAPTERS, _PICTURE, _AFTER, _LICENCES = 240, 640, 8, 160
+_PICTURE_SIGN = "\ufffc"  # what a document has in the place of a picture
+
+
+@dataclass(frozen=True, slots=True)
+class HelpPlace:
+    """What the help shows, and where: to show it again in another language."""
+
+    part: str
+    chapter: str
+    geometry: QRect
 
 
 class GuideText(QTextBrowser):
@@ -47,6 +61,59 @@ class GuideText(QTextBrowser):
             return picture
         return picture.scaledToWidth(widest, Qt.TransformationMode.SmoothTransformation)
 
+    def show_chapter(self, chapter: Chapter) -> None:
+        """Show a chapter from its beginning, in the direction of its language."""
+        from_right = Language(chapter.language, chapter.language).right_to_left
+        self.document().setDefaultFont(self._theme.font(Role.BODY))
+        self.setMarkdown(right_to_left(chapter.text) if from_right else chapter.text)
+        self._lay_out(Qt.LayoutDirection.RightToLeft if from_right else Qt.LayoutDirection.LeftToRight)
+        self._fit_pictures()
+
+    def show_heading(self, anchor: str) -> None:
+        """Scroll to the heading that a link names; a page of another language may not have it."""
+        for block in self._blocks():
+            if block.blockFormat().headingLevel() and anchor_of(block.text()) == anchor:
+                self.setTextCursor(QTextCursor(block))
+                top = self.document().documentLayout().blockBoundingRect(block).top()
+                self.verticalScrollBar().setValue(round(top))
+                return
+
+    def _blocks(self) -> Iterator[QTextBlock]:
+        block = self.document().begin()
+        while block.isValid():
+            yield block
+            block = block.next()
+
+    def _lay_out(self, direction: Qt.LayoutDirection) -> None:
+        """Set the direction of every block, and the room around them: Qt's Markdown has none."""
+        after, from_right = self._theme.px(_AFTER), direction is Qt.LayoutDirection.RightToLeft
+        for frame in self.document().rootFrame().childFrames():
+            table = frame.frameFormat().toTableFormat()
+            table.setAlignment(Qt.AlignmentFlag.AlignRight if from_right else Qt.AlignmentFlag.AlignLeft)
+            table.setTopMargin(after)
+            table.setBottomMargin(after)
+            frame.setFrameFormat(table)
+        for block in self._blocks():
+            cursor, look = QTextCursor(block), block.blockFormat()
+            look.setLayoutDirection(direction)
+            if not cursor.currentTable():
+                look.setBottomMargin(after / 2 if block.textList() else after)
+            cursor.setBlockFormat(look)
+            if from_right and block.textList():
+                numbers = block.textList().format()
+                numbers.setNumberPrefix(".")  # Qt exchanges prefix and suffix here, and would show 1. for .1
+                numbers.setNumberSuffix("")
+                block.textList().setFormat(numbers)
+
+    def _fit_pictures(self) -> None:
+        """Make no picture wider than the page."""
+        cursor = self.document().find(_PICTURE_SIGN)
+        while not cursor.isNull():
+            picture = cursor.charFormat().toImageFormat()
+            picture.setMaximumWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+            cursor.setCharFormat(picture)
+            cursor = self.document().find(_PICTURE_SIGN, cursor)
+
 
 class HelpWindow(QWidget):
     """Three parts: guide, shortcuts, about; Escape closes it."""
@@ -60,7 +127,7 @@ class HelpWindow(QWidget):
         self.setAccessibleName(_("Help"))
         self._model = model
         model.setParent(self)
-        self._guide = Guide((), {})
+        self._guide, self._first = Guide((), {}), ""
         self._read = False
         parts = [
             (GUIDE, _("Guide"), "book"),
@@ -71,11 +138,19 @@ class HelpWindow(QWidget):
         self.parts.chosen.connect(self.show_part)
         self.chapters, self.text = QListWidget(), GuideText()
         self.chapters.setAccessibleName(_("Chapters"))
-        self.chapters.setSpacing(4)
+        self.chapters.setSpacing(self._theme.px(5))
+        self.chapters.setResizeMode(QListWidget.ResizeMode.Adjust)
         self.chapters.setWordWrap(True)
         self.chapters.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.chapters.currentRowChanged.connect(self._on_chapter)
         self.text.anchorClicked.connect(self._on_link)
+        self.note = Text(
+            _("This page of the guide is in English, because there is no translation of it yet."),
+            Role.BODY,
+            "text2",
+            wrap=True,
+        )
+        self.note.hide()
         self._about = QVBoxLayout()
         self.licences = QPlainTextEdit()
         self.licences.setReadOnly(True)
@@ -92,6 +167,7 @@ class HelpWindow(QWidget):
         model.guide_read.connect(self._show_guide)
         model.about_read.connect(self._show_about)
         model.failed.connect(self._show_failure)
+        self._theme.changed.connect(self._show_again)
         self.resize(*_SIZE)
 
     @Slot(str)
@@ -102,12 +178,36 @@ class HelpWindow(QWidget):
 
     def open(self, part: str = GUIDE) -> None:
         """Show the window in front."""
+        self._begin(part)
+        self.activateWindow()
+
+    def place(self) -> HelpPlace:
+        """What the window shows now."""
+        row = self.chapters.currentRow()
+        chapter = self._guide.chapters[row].name if row >= 0 else self._first
+        return HelpPlace(self.parts.choice(), chapter, self.geometry())
+
+    def open_at(self, place: HelpPlace) -> None:
+        """Show the window where another one was, and leave the keyboard where it is."""
+        self._first = place.chapter
+        self.setGeometry(place.geometry)
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
+        self._begin(place.part)
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, on=False)
+
+    def _begin(self, part: str) -> None:
         if not self._read:
             self._read = True
             self._model.read()
         self.show_part(part)
         self.show()
-        self.activateWindow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._fit_chapters()
+
+    def _fit_chapters(self) -> None:
+        self.chapters.setFixedWidth(min(self._theme.px(_CHAPTERS), self.width() // 3))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
         if event.key() == Qt.Key.Key_Escape:
@@ -119,9 +219,13 @@ class HelpWindow(QWidget):
         card = Card(padding=1)
         row = QHBoxLayout()
         row.setSpacing(0)
-        self.chapters.setFixedWidth(self._theme.px(_CHAPTERS))
         row.addWidget(self.chapters)
-        row.addWidget(self.text, 1)
+        page = QVBoxLayout()
+        margin = self._theme.px(16)
+        self.note.setContentsMargins(margin, margin, margin, 0)
+        page.addWidget(self.note)
+        page.addWidget(self.text, 1)
+        row.addLayout(page, 1)
         card.body.addLayout(row)
         self.text.setStyleSheet(f"QTextBrowser {{ border: none; padding: {self._theme.px(16)}px; }}")
         return card
@@ -152,44 +256,48 @@ class HelpWindow(QWidget):
         card = Card(padding=24)
         self._about.setSpacing(6)
         card.body.addLayout(self._about)
+        self.licences.setMinimumHeight(self._theme.px(_LICENCES))
         card.body.addWidget(self.licences, 1)
-        return card
+        return scroll_area(card)
 
     @Slot(object)
     def _show_guide(self, guide: Guide) -> None:
         self._guide, self.text.pictures = guide, guide.pictures
         self.chapters.addItems([chapter.title for chapter in guide.chapters])
-        self.chapters.setCurrentRow(0)
+        names = [chapter.name for chapter in guide.chapters]
+        self.chapters.setCurrentRow(names.index(self._first) if self._first in names else 0)
 
     @Slot(int)
     def _on_chapter(self, row: int) -> None:
         if 0 <= row < len(self._guide.chapters):
-            self.text.document().setDefaultFont(self._theme.font(Role.BODY))
-            self.text.setMarkdown(self._guide.chapters[row].text)
-            self._space_paragraphs()
+            chapter = self._guide.chapters[row]
+            self.text.show_chapter(chapter)
+            self.note.setVisible(chapter.language != current().name)
 
-    def _space_paragraphs(self) -> None:
-        """Put room after every paragraph: Qt's Markdown has none."""
-        cursor, block = QTextCursor(self.text.document()), self.text.document().begin()
-        while block.isValid():
-            look = block.blockFormat()
-            if not block.textList() and not QTextCursor(block).currentTable():
-                look.setBottomMargin(self._theme.px(_AFTER))
-                cursor.setPosition(block.position())
-                cursor.setBlockFormat(look)
-            block = block.next()
+    @Slot()
+    def _show_again(self) -> None:
+        """Show the chapter in other colours or another size of text, at the same line."""
+        bar = self.text.verticalScrollBar()
+        share = bar.value() / max(1, bar.maximum())
+        self._fit_chapters()
+        self._on_chapter(self.chapters.currentRow())
+        bar.setValue(round(share * bar.maximum()))
 
     @Slot(QUrl)
     def _on_link(self, link: QUrl) -> None:
-        """Go to another chapter; what is outside the guide is not here."""
+        """Go to another chapter, to the heading that the link names."""
         names = [chapter.name for chapter in self._guide.chapters]
         if link.fileName() in names:
             self.chapters.setCurrentRow(names.index(link.fileName()))
+        if link.hasFragment():
+            self.text.show_heading(link.fragment(QUrl.ComponentFormattingOption.FullyDecoded))
 
     @Slot(object)
     def _show_about(self, about: About) -> None:
         self._about.addWidget(Text(f"vbdesk {about.version}", Role.PAGE_TITLE))
         self._about.addWidget(Text(_("Biomarker signals, not diagnoses"), Role.BODY, "text2"))
+        for sentence in translation_notes():
+            self._about.addWidget(Text(sentence, Role.BODY, "text2", wrap=True))
         data = ", ".join(f"{part.name} {part.version}".strip() for part in about.data)
         self._about.addWidget(Text(_("Data: {data}", data=data), Role.LABEL, "text2", wrap=True))
         libraries = _("Libraries: {count}. Their licences:", count=len(about.libraries))

@@ -7,6 +7,7 @@ from vbdesk.language import _
 
 def model_words(name: str) -> str:
     """`Pulse analysis`."""
+    # Translators: stands alone, as a title: begin it as a sentence begins
     return _("{model} analysis", model=label_of(name))
 
 

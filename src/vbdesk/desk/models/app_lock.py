@@ -103,6 +103,11 @@ class AppLock(QObject):
         return self._choice
 
     @property
+    def is_missing(self) -> bool:
+        """Whether the organisation wants the lock and no passphrase opens this computer, as last read."""
+        return self.managed_minutes is not None and not self._choice.passphrase_opens
+
+    @property
     def is_locked(self) -> bool:
         """Whether the window is locked."""
         return self._is_locked

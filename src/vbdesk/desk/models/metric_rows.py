@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal
 from vbdesk.language import _, joined
-from vbdesk.report.reader_words import level_word
+from vbdesk.report.reader_words import label_word, level_word
 from vbdesk.report.shipped_metrics import ShippedMetric, shipped_metrics
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
@@ -68,8 +68,8 @@ def _position(metric: ExtendedMetric) -> str:
         return _("In the middle")
     anchor = _anchor(metric, end)
     if abs(metric.score_mean - 0.5) >= _NEAR_AN_ANCHOR:
-        return _("Near {anchor}", anchor=anchor)
-    return _("Towards {anchor}", anchor=anchor)
+        return _("Near “{anchor}”", anchor=anchor)
+    return _("Towards “{anchor}”", anchor=anchor)
 
 
 def _expected(metric: ExtendedMetric) -> dict[str, float]:
@@ -86,7 +86,8 @@ def _end(metric: ExtendedMetric) -> str:
 
 
 def _anchor(metric: ExtendedMetric, end: str) -> str:
-    return _(metric.high_anchor if end == "high" else metric.low_anchor)
+    anchor = metric.high_anchor if end == "high" else metric.low_anchor
+    return _(anchor)
 
 
 def _disagreement(metric: ExtendedMetric, known: ShippedMetric, signals: Sequence[Signal]) -> str:
@@ -102,7 +103,7 @@ def _disagreement(metric: ExtendedMetric, known: ShippedMetric, signals: Sequenc
 
 
 def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, reference: ShippedSign, end: str) -> str:
-    names = {"metric": _(metric.label), "anchor": _anchor(metric, end), "sign": _(signal.label)}
+    names = {"metric": label_word(metric.label), "anchor": _anchor(metric, end), "sign": label_word(signal.label)}
     if signal.level is Level.NONE:
         found = _("{metric} lies towards “{anchor}”, and the sign {sign} does not stand out.", **names)
     else:
@@ -115,7 +116,7 @@ def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, ref
         "They are different measures: {metric} weighs {of_metric} features (evidence grade {metric_grade}), the sign "
         "weighs {of_sign} by published effects (evidence grade {sign_grade}), and {shared} of them are the "
         "same.",
-        metric=_(metric.label),
+        metric=label_word(metric.label),
         of_metric=len(known.features),
         metric_grade=known.evidence_grade,
         of_sign=len(reference.features),
@@ -127,7 +128,7 @@ def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, ref
     spread = _(
         "With other words of this person {metric} would mostly lie between {low:.2f} and {high:.2f}, and the score of "
         "the sign between {sign_low:.2f} and {sign_high:.2f}.",
-        metric=_(metric.label),
+        metric=label_word(metric.label),
         sign_low=signal.score_interval[0],
         sign_high=signal.score_interval[1],
         **_expected(metric),

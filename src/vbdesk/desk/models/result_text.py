@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vbdesk.contract.baseline_changes import Comparison
-from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
+from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, label_of
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.results import (
     AudioQuality,
@@ -185,7 +185,7 @@ def title_of(recorded_at: datetime | None) -> str:
     """`Recording of 21 November, 10:41` in the local zone."""
     if recorded_at is None:
         # Translators: the title of a page with one recording.
-        return pgettext("noun", "Recording")
+        return pgettext("one recording", "Recording")
     return _("Recording of {moment}", moment=moment_of(recorded_at))
 
 
@@ -257,9 +257,9 @@ def _flagged_share(model: ModelName | None) -> str:
     if share is None or model is None:
         return ""
     return _(
-        "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
-        "about {percent} would show at least one signal at consider or above.",
-        analysis=model_words(model.value),
+        "The {model} analysis flags about {percent} % of healthy speakers: of 100 people without any of these "
+        "conditions, about {percent} would show at least one signal at consider or above.",
+        model=label_of(model.value),
         percent=round(100 * share),
     )
 

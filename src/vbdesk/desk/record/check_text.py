@@ -286,7 +286,7 @@ def misses(row: CheckRow) -> str:
 def _row_text(row: CheckRow) -> str:
     if misses(row):
         # Translators: {check} is Clarity, {value} 41, {limit} "at least 50".
-        return _("{check}: {value}, needs {limit}.", check=_(row.name), value=row_value(row), limit=limit_words(row))
+        return _("{check}: {value}. Needed: {limit}.", check=_(row.name), value=row_value(row), limit=limit_words(row))
     return translated(row.sentence)
 
 

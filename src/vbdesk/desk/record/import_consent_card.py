@@ -25,7 +25,7 @@ class ImportConsentCard(QWidget):
     """Binds the consent of `IntakeViewModel`; hidden while no consent is missing.
 
     Signals:
-        check_wanted: the rows of all subjects without consent are to be checked.
+        check_wanted: the rows of all subjects without consent are to be ticked.
     """
 
     check_wanted = Signal()
@@ -35,7 +35,7 @@ class ImportConsentCard(QWidget):
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
-        self.check = quiet_button(_("Check these rows"))
+        self.check = quiet_button(_("Tick these rows"))
         self.kind, self.asked_by = ChoiceField("file"), LineField(icon="person", placeholder=_("Asked by"))
         self.kind.setAccessibleName(_("What the consent covers"))
         for kind in GIVEN_KINDS:

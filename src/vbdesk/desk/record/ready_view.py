@@ -53,7 +53,7 @@ class StageCard(Card):
     def __init__(self, model: RecordViewModel) -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
-        self.setAccessibleName(_("Recording"))
+        self.setAccessibleName(pgettext("activity", "Recording"))
         self._preview = self._whole = self._language = ""
         self._model = model
         self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()

@@ -11,7 +11,7 @@ from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Sub
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.language import N_, _, ngettext, translated
+from vbdesk.language import N_, _, ngettext, pgettext, translated
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.subject_names import tidy
 
@@ -67,7 +67,7 @@ class SetupCard(Card):
             self.device_field,
             Field(_("Analysis"), self.target),
             Field(_("Tags"), self.tags, optional=True),
-            Field(_("Note"), self.note, optional=True),
+            Field(pgettext("noun", "Note"), self.note, optional=True),
         ):
             column.addWidget(field)
         column.addStretch(1)
@@ -117,9 +117,7 @@ class SetupCard(Card):
         self.target.clear()
         for name, of_model in MODEL_SIGNS.items():
             # Translators: {model} is the name of a set of signs, such as Pulse.
-            words = ngettext(
-                "{model}, {count} sign", "{model}, {count} signs", len(of_model), model=name.value.capitalize()
-            )
+            words = ngettext("{model}, {count} sign", "{model}, {count} signs", len(of_model), model=label_of(name))
             self.target.addItem(words, str(RecordingTarget("model", name.value)))
         for sign in signs:
             self.target.addItem(_(sign.label), str(RecordingTarget("sign", sign.name)))

@@ -23,6 +23,7 @@ from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import PAGES
+from vbdesk.desk.shell.application import DeskApplication
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
@@ -35,6 +36,7 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
@@ -96,6 +98,7 @@ class Desk(QObject):
         self.lock.locked.connect(self._show_lock)
         self.lock.released.connect(self._on_released)
         self.lock.recovery_due.connect(self._show_recovery_key)
+        self.lock.changed.connect(self._show_missing_lock)
         self._lock_page: LockPage | None = None
         self._unseen_recovery_key: str | None = None
         managed = ports.policy.language
@@ -133,24 +136,35 @@ class Desk(QObject):
         self._input.follow(self.window.windowHandle())
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
 
+    @Slot(str)
+    def open_bundle(self, path: str) -> None:
+        """Open a transfer bundle, as soon as the pages of a profile are shown."""
+        self._first_page = ("outbox", BundleRoute(Path(path)))
+        self._open_first_page()
+
     @Slot()
     def open_help(self) -> None:
         """Show the guide, the shortcuts and what vbdesk is made of."""
+        self._help_window().open()
+
+    def _help_window(self) -> HelpWindow:
         if self._help is None:
             self._help = HelpWindow(HelpViewModel(self._tasks), self.window)
-        self._help.open()
+        return self._help
 
     @Slot()
     def _show_language(self) -> None:
         """Show the window in another language."""
-        if self._help is not None:
-            self._help.close()
-            self._help.deleteLater()
-            self._help = None
         app_theme().follow_direction()
-        before = self.window.page()
-        if isinstance(before, FirstStartPage):
-            typed = before.typed()
+        if self._help is not None:
+            before, self._help = self._help, None
+            if before.isVisible():
+                self._help_window().open_at(before.place())
+            before.close()
+            before.deleteLater()
+        page = self.window.page()
+        if isinstance(page, FirstStartPage):
+            typed = page.typed()
             self._show_first_start().type_in(typed)
         self.window.show_language()
 
@@ -307,11 +321,11 @@ class Desk(QObject):
             app_lock=self.lock,
             reading=self.reading,
         )
-        self.lock.read()
         self.workspace.navigator.asked.connect(self._on_page_asked)
         if opened.recovery_key is None:
             self._show_workspace()
         else:
+            self.lock.read()
             self._offer_recovery_key(opened.recovery_key)
         self.workspace.start()
 
@@ -330,6 +344,12 @@ class Desk(QObject):
             self.window.notice.say(
                 Tone.INFO, _("To lock vbdesk, first turn the app lock on: on this page."), action=_("Close")
             )
+
+    @Slot()
+    def _show_missing_lock(self) -> None:
+        """Say that the organisation wants the lock, unless a profile is open whose keys end with the program."""
+        can_lock = self.workspace is not None and self.workspace.profile.secrets != "session"
+        self.window.lock_notice.set_missing(can_lock and self.lock.is_missing)
 
     @Slot()
     def _show_lock(self) -> None:
@@ -352,7 +372,11 @@ class Desk(QObject):
         if self._unseen_recovery_key is not None:
             self._show_recovery_key(self._unseen_recovery_key)
         else:
-            self.window.uncover()
+            self._uncover()
+
+    def _uncover(self) -> None:
+        self.window.uncover()
+        self._open_first_page()
 
     @Slot(str)
     def _show_recovery_key(self, recovery_key: str) -> None:
@@ -367,15 +391,20 @@ class Desk(QObject):
     @Slot()
     def _on_recovery_seen(self) -> None:
         self._unseen_recovery_key = None
-        self.window.uncover()
+        self._uncover()
 
     @Slot()
     def _show_workspace(self) -> None:
         if self.workspace is None:
             return
         self.window.show_workspace(self.workspace, self._profiles)
-        first_page, self._first_page = self._first_page, None
-        if first_page is not None:
+        self.lock.read()
+        self._open_first_page()
+
+    def _open_first_page(self) -> None:
+        """Open the page that was asked for from outside, once pages are shown."""
+        if self._first_page is not None and self.workspace is not None and self.window.shows_pages():
+            first_page, self._first_page = self._first_page, None
             self.workspace.navigator.open(*first_page)
 
     @Slot(str, object)
@@ -437,7 +466,7 @@ def run(
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-        application = QApplication(sys.argv[:1])
+        application = DeskApplication(sys.argv[:1])
     application.setApplicationName("vbdesk")
     application.setDesktopFileName("vbdesk")
     application.setStyle("Fusion")
@@ -450,6 +479,8 @@ def run(
     collector = MainThreadCollector()
     desk = Desk(ports, profile_name, first_page, chosen)
     desk.ended.connect(application.quit)
+    if isinstance(application, DeskApplication):
+        application.file_opened.connect(desk.open_bundle)
     if begin is not None:
         begin(desk)
     desk.start()

@@ -11,6 +11,7 @@ from vbdesk import __version__
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell.lock_notice import LockNotice
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.result_notice import ResultNotice
 from vbdesk.desk.shell.retired_pages import RetiredPages
@@ -117,10 +118,12 @@ class MainWindow(QMainWindow):
         self._question.other_acted.connect(self._question.clear)
         self.recording_changed.connect(self._on_recording)
         self.results = ResultNotice(self._stack)
+        self.lock_notice = LockNotice(self._stack)
+        self.lock_notice.page_wanted.connect(self.open_page)
         self._lay_out()
         self._ring = FocusRing(self)
         self._cover = WindowCover(self)
-        self._drops = FileDrops(self, self._takes_files)
+        self._drops = FileDrops(self, self.shows_pages)
         self._drops.dropped.connect(self._on_dropped)
         self._lock_key = QShortcut(sequence("lock"), self)
         self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
@@ -184,6 +187,7 @@ class MainWindow(QMainWindow):
 
     def show_alone(self, page: QWidget) -> None:
         """Show a page without the sidebar: the first start."""
+        self.lock_notice.end()
         self._forget_pages()
         self._sidebar.hide()
         self._stack.addWidget(page)
@@ -232,6 +236,7 @@ class MainWindow(QMainWindow):
         workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)
+        self.lock_notice.begin()
         self.open_page(next(iter(self._specs)))
 
     @Slot(str)
@@ -255,6 +260,10 @@ class MainWindow(QMainWindow):
         if search is not None and (searched := self._searches.pop(key, "")):
             search.setText(searched)
 
+    def shows_pages(self) -> bool:
+        """Whether the pages of a profile are shown, and nothing covers them."""
+        return self._shown is not None and not self._cover.is_on
+
     def language_hindrance(self) -> str:
         """Why the pages cannot be made anew in another language now; empty if they can."""
         if self.is_recording():
@@ -262,7 +271,7 @@ class MainWindow(QMainWindow):
         for key, page in self._built.items():
             if (isinstance(page, _Unfinished) and page.unfinished()) or has_unsaved_entry(page):
                 title = self._specs[key].title()
-                return _("Save or clear what you typed on the page {page}, then change the language.", page=title)
+                return _("Save or clear what you typed on the page “{page}”, then change the language.", page=title)
         return ""
 
     def show_language(self) -> None:
@@ -272,6 +281,7 @@ class MainWindow(QMainWindow):
             self._sidebar.show_titles({spec.key: spec.title() for spec in self._specs.values() if spec.in_sidebar})
             self._question.clear()
             self.results.show_waiting()
+            self.lock_notice.show_again()
             if self._workspace is None or self._shown is None:
                 return
             self._show_profiles(self._profiles)
@@ -299,9 +309,6 @@ class MainWindow(QMainWindow):
                 built.deleteLater()
         for built, parts in retired:
             self._retired.take(built, parts)
-
-    def _takes_files(self) -> bool:
-        return self._workspace is not None and not self._cover.is_on
 
     @Slot(object)
     def _on_dropped(self, paths: list[Path]) -> None:

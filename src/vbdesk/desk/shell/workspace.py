@@ -58,7 +58,7 @@ def open_library(profile: Profile, ports: DeskPorts) -> Library:
         VaultError, LibraryKeyMissing, OSError: as the vault and the library do.
     """
     folder = ports.library_dir(profile.profile_id)
-    return LockedLibrary(profile, folder, ports.vault(profile.secrets), ports.clock)
+    return LockedLibrary(profile, folder, ports.vault(profile.secrets), ports.clock, policy=ports.policy)
 
 
 def open_budget(profile: Profile, library: Library) -> RequestBudget:

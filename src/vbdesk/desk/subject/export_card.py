@@ -14,7 +14,7 @@ from vbdesk.desk.ui.fields import Field, LineField, TickBox
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 from vbdesk.report.drawing.style import Look
 
 _RECORDING, _OVER_TIME = "recording", "over-time"
@@ -49,7 +49,7 @@ class ExportCard(QWidget):
         )
         self.scope = SegmentedChoice(
             _("What the report shows"),
-            [(_RECORDING, _("Recording"), ""), (_OVER_TIME, _("Over time"), "")],
+            [(_RECORDING, pgettext("one recording", "Recording"), ""), (_OVER_TIME, _("Over time"), "")],
         )
         self.look = SegmentedChoice(
             _("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
@@ -81,7 +81,7 @@ class ExportCard(QWidget):
         self._kind, self._read = kind, read
         self.banner.clear()
         subject = self._work.shown(read.group_id)
-        self.title.setText(_("{document} of {subject}", document=_(kind.title), subject=subject))
+        self.title.setText(_("{subject}: {document}", subject=subject, document=_(kind.title)))
         self.sentence.setText(_(kind.sentence))
         self.reader_field.setVisible(kind.key in SIGNED)
         self.scope.setVisible(kind.key == PRINTED)

@@ -14,7 +14,7 @@ from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -72,7 +72,7 @@ class SubjectNoteCard(Card):
         fields.addWidget(Field(_("Language"), self.language))
         fields.addWidget(Field(_("Reads a second language"), self.second_language))
         fields.addWidget(Field(_("Tags"), self.tags))
-        fields.addWidget(Field(_("Note"), self.text), 1)
+        fields.addWidget(Field(pgettext("noun", "Note"), self.text), 1)
         stays = _(
             "All of it stays on this computer, encrypted. Only language and second language are sent with recordings, "
             "so that rate and pauses are compared more cautiously."

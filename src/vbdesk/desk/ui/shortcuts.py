@@ -134,7 +134,7 @@ def shortcut_groups() -> tuple[ShortcutGroup, ...]:
     )
     return (
         ShortcutGroup(_("Everywhere"), everywhere),
-        ShortcutGroup(_("Recording"), record),
+        ShortcutGroup(pgettext("activity", "Recording"), record),
         ShortcutGroup(_("After a recording"), check),
         ShortcutGroup(_("Result and Compare"), results),
         ShortcutGroup(_("Charts of a subject"), charts),

@@ -26,7 +26,7 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.language import N_, joined, message, plural_message
+from vbdesk.language import N_, joined, message, plural_message, system_reason
 from vbdesk.outbox.diagnostics.diagnostic_logs import crash_locations, log_lines, service_log_counts
 from vbdesk.outbox.diagnostics.library_facts import (
     LibraryFacts,
@@ -358,7 +358,7 @@ class _ProfileCheck:
             self.known_words = known_words(copy)
             return library, self._proofs(copy, library)
         except OSError as error:
-            told = message("The recordings cannot be read: {cause}.", cause=error.strerror)
+            told = message("The recordings cannot be read: {cause}.", cause=system_reason(error))
             if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
                 told = message(
                     "The list of recordings was not examined: {folder} has no room for a copy. Make room.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from vbdesk.capture.imported_sound import measure_file
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS
-from vbdesk.language import Message, message, message_of
+from vbdesk.language import Message, message, message_of, system_reason
 from vbdesk.outbox.imports.import_list import read_list, written_at
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings, check_rows
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -206,6 +206,6 @@ def _words(error: Exception) -> Message:
     if isinstance(error, OSError):
         return message(
             "The file cannot be read ({reason}). Check that it is there and yours.",
-            reason=error.strerror or type(error).__name__,
+            reason=system_reason(error),
         )
     return message_of(error)

@@ -205,7 +205,7 @@ class CourseCorrections:
             )
         refusal = self._consent.refusal(group_id, member.recorded_at)
         if refusal is not None:
-            raise NotAllowed(f"{self._shown(group_id)}: {refusal}")
+            raise NotAllowed(message("{subject}: {reason}", subject=self._shown(group_id), reason=refusal))
         with self._store.changing():
             source: str | None = member.group_id
             if member.take_id is not None:

@@ -47,8 +47,8 @@ class Profile:
 
     @property
     def shown_name(self) -> str:
-        """The name as a person reads it: the one that vbdesk gave itself is in the reader's language."""
-        return _(self.name) if self.name == LOCAL_NAME else self.name
+        """The name as a person reads it."""
+        return shown_name(self.name)
 
     @property
     def on_this_computer(self) -> bool:
@@ -96,6 +96,17 @@ def free_name(name: str, others: Iterable[str]) -> str:
     if name not in taken:
         return name
     return next(numbered for number in count(2) if (numbered := f"{name} {number}") not in taken)
+
+
+def shown_name(name: str) -> str:
+    """A profile's name; one that vbdesk gave itself is in the reader's language."""
+    if name == LOCAL_NAME:
+        return _(LOCAL_NAME)
+    number = name.removeprefix(f"{LOCAL_NAME} ")
+    if number != name and number.isascii() and number.isdecimal():
+        # Translators: the name of a second profile of this computer: "This computer 2"
+        return _("This computer {number}", number=int(number))
+    return name
 
 
 class ProfilesUnreadable(Exception):

@@ -67,7 +67,7 @@ def sign_off(options: ReportOptions) -> dict[str, Any]:
     """Who read the report, and when."""
     known = options.sign_off
     values = (shortened_name(known.name, 96), format_moment(known.at, options.zone), "") if known else ("", "", "")
-    labels = (_("Name"), _("Time"), _("Signature"))
+    labels = (_("Name"), _("Date and time"), _("Signature"))
     return {
         "title": _("Read by"),
         "note": _("Read and signed off by name; the name was typed at export and is no cryptographic signature.")

@@ -96,13 +96,15 @@ def _facts(subject: ReportInput) -> Iterator[tuple[str, str]]:
 def _analysis(subject: ReportInput) -> str:
     """`Pulse analysis, calibration 2.0.0`."""
     kind, name = subject.recording.target
-    label = label_word(label_of(name))
-    if kind not in (JobType.SIGN, JobType.CONDITION):
-        label = _("{model} analysis", model=label)
+    label = label_of(name)
+    alone = kind in (JobType.SIGN, JobType.CONDITION)
     versions = sorted({signal.sign_version for signal in subject.signals if signal.sign_version})
     if not versions:
-        return label
-    return _("{analysis}, calibration {version}", analysis=label, version=formats.list_of(versions))
+        return label_word(label) if alone else _("{model} analysis", model=label)
+    version = formats.list_of(versions)
+    if alone:
+        return _("{sign}, calibration {version}", sign=label_word(label), version=version)
+    return _("{model} analysis, calibration {version}", model=label, version=version)
 
 
 def _overall(subject: ReportInput) -> dict[str, Any]:
@@ -168,9 +170,9 @@ def _features(subject: ReportInput) -> dict[str, Any]:
 
 
 def _named(feature: VocalFeature) -> str:
-    """`Shimmer (local, dB): Uneven strength of the vocal folds`."""
+    """`Shimmer (local, dB) · Uneven strength of the vocal folds`."""
     plain, label = plain_words(feature.feature), label_word(feature.label)
-    return _("{feature}: {meaning}", feature=label, meaning=_(plain)) if plain else label
+    return " · ".join((label, _(plain))) if plain else label
 
 
 def _amount(feature: VocalFeature) -> str:

@@ -248,11 +248,16 @@ def _label(table: Path, row: CorpusRow, corpus_column: str | None) -> RecordingL
 def _require_speakers(labels: Sequence[RecordingLabel], fewest: int) -> None:
     found = Counter(label for _, label in {(label.speaker, label.label) for label in labels})
     for label in (0, 1):
-        if not found[label]:
-            other = "only label " + str(1 - label) if found[1 - label] else "no label at all"
-            raise StudyError(
-                message("The recordings that could be measured have {other}. Both 0 and 1 are needed.", other=other)
+        if found[label]:
+            continue
+        if not found[1 - label]:
+            raise StudyError(message("The recordings that could be measured have no label. Both 0 and 1 are needed."))
+        raise StudyError(
+            message(
+                "The recordings that could be measured have the label {label} only. Both 0 and 1 are needed.",
+                label=1 - label,
             )
+        )
     for label in (0, 1):
         if found[label] < fewest:
             raise StudyError(

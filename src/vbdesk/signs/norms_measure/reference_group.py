@@ -56,11 +56,10 @@ def read_recording_speakers(table: Path, folder: Path) -> dict[Path, RecordingSp
         if sex != reader.sex:
             raise TableError(
                 message(
-                    "{file}, line {line}: speaker {speaker} is {sex} in line {earlier}.",
+                    "{file}, line {line}: the sex of speaker {speaker} is another one than in line {earlier}.",
                     file=table.name,
                     line=row.line,
                     speaker=reader.speaker,
-                    sex=sex,
                     earlier=line,
                 )
             )
