@@ -112,14 +112,16 @@ def test_what_was_typed_is_not_lost(qtbot, desk):
     subject.setFocus()
     qtbot.keyClicks(subject, "ward4-0172")
     page = account_of(qtbot, desk)
-    assert desk.reading.choose(PSEUDO) == ("Save or clear what you typed on the page Record, then change the language.")
+    assert desk.reading.choose(PSEUDO) == (
+        "Save or clear what you typed on the page “Record”, then change the language."
+    )
     page.desk.reading.activated.emit(1)
-    assert "on the page Record" in page.desk.reading_field.below_text()
+    assert "on the page “Record”" in page.desk.reading_field.below_text()
     assert page.desk.reading.currentData() == ""
     assert current() == ENGLISH
     subject.clear()
     page.key.setText("a secret")
-    assert "on the page Account" in desk.reading.choose(PSEUDO)
+    assert "on the page “Account”" in desk.reading.choose(PSEUDO)
 
 
 def test_the_language_waits_for_the_end_of_a_recording(qtbot, desk):
