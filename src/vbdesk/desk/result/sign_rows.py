@@ -138,7 +138,7 @@ class SignRowView(QWidget):
         self._column.setSpacing(6)
         self._column.addLayout(grid)
         if researcher:
-            figures = " · ".join(_("{name} {figure}", name=name, figure=figure) for name, figure in sign.figures)
+            figures = " · ".join(_("{name}: {figure}", name=name, figure=figure) for name, figure in sign.figures)
             self._column.addWidget(Text(figures, Role.LABEL, "text2", wrap=True))
 
     @Slot()
