@@ -8,7 +8,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from installers import artefacts, distributions, environment, icons, licences, pins, sbom
+from installers import artefacts, distributions, environment, icons, licences, localized, pins, sbom
+from vbdesk.language import N_, available_languages
 
 HERE = Path(__file__).parent
 IDENTIFIER = "org.vbdesk.desk"
@@ -17,7 +18,10 @@ ENTITLEMENTS = {
     "com.apple.security.cs.allow-unsigned-executable-memory": True,  # libffi's closures, which PortAudio calls
     "com.apple.security.cs.disable-library-validation": True,  # wheels are signed by others, or not at all
 }
-MICROPHONE = "vbdesk records the voice of the person who agreed to be recorded."
+# Translators: macOS shows it when the program asks for the microphone for the first time
+MICROPHONE = N_("vbdesk records the voice of the person who agreed to be recorded.")
+FILE_TYPE = N_("vbdesk transfer bundle")
+COPYRIGHT = N_("Copyright the vbdesk authors. Apache License 2.0.")
 
 
 class NotOnThisSystem(Exception):
@@ -41,6 +45,7 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "CFBundleIconFile": "vbdesk.icns",
         "CFBundleIdentifier": IDENTIFIER,
         "CFBundleInfoDictionaryVersion": "6.0",
+        "CFBundleLocalizations": [_apples_name(name) for name in available_languages()],
         "CFBundleName": "vbdesk",
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": version,
@@ -48,12 +53,12 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "LSApplicationCategoryType": "public.app-category.medical",
         "LSMinimumSystemVersion": oldest_system,
         "NSHighResolutionCapable": True,
-        "NSHumanReadableCopyright": "Copyright the vbdesk authors. Apache License 2.0.",
+        "NSHumanReadableCopyright": COPYRIGHT,
         "NSMicrophoneUsageDescription": MICROPHONE,
         "UTExportedTypeDeclarations": [
             {
                 "UTTypeIdentifier": f"{IDENTIFIER}.bundle",
-                "UTTypeDescription": "vbdesk transfer bundle",
+                "UTTypeDescription": FILE_TYPE,
                 "UTTypeConformsTo": ["public.data"],
                 "UTTypeTagSpecification": {
                     "public.filename-extension": ["vbundle"],
@@ -62,6 +67,20 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
             }
         ],
     }
+
+
+def localized_information() -> dict[str, dict[str, str]]:
+    """Texts of Info.plist by folder and key; a file type's key is its English text."""
+    keys = {MICROPHONE: "NSMicrophoneUsageDescription", COPYRIGHT: "NSHumanReadableCopyright", FILE_TYPE: FILE_TYPE}
+    found: dict[str, dict[str, str]] = {}
+    for english, key in keys.items():
+        for name, text in {"en": english, **localized.translations(english)}.items():
+            found.setdefault(f"{_apples_name(name)}.lproj", {})[key] = text
+    return found
+
+
+def _apples_name(language: str) -> str:
+    return language.replace("_", "-")
 
 
 def make(out: Path) -> None:
@@ -93,7 +112,12 @@ def build(folder: Path, version: str) -> Path:
     application = folder / "vbdesk.app"
     with (application / "Contents" / "Info.plist").open("wb") as file:
         plistlib.dump(information(version, pins.load()["macos"]["oldest_system"]), file)
-    shutil.copyfile(icon, application / "Contents" / "Resources" / "vbdesk.icns")
+    resources = application / "Contents" / "Resources"
+    shutil.copyfile(icon, resources / "vbdesk.icns")
+    for folder_name, texts in localized_information().items():
+        strings = resources / folder_name / "InfoPlist.strings"
+        strings.parent.mkdir(exist_ok=True)
+        strings.write_bytes(plistlib.dumps(texts))
     return application
 
 
