@@ -265,6 +265,8 @@ class HelpWindow(QWidget):
     def _show_guide(self, guide: Guide) -> None:
         self._guide, self.text.pictures = guide, guide.pictures
         self.chapters.addItems([chapter.title for chapter in guide.chapters])
+        for row, chapter in enumerate(guide.chapters):  # Qt shortens a title that has two lines
+            self.chapters.item(row).setToolTip(chapter.title)
         names = [chapter.name for chapter in guide.chapters]
         self.chapters.setCurrentRow(names.index(self._first) if self._first in names else 0)
 
