@@ -8,7 +8,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import codec_stubs
 from installers import artefacts, distributions, environment, icons, licences, pins, sbom
+from installers.macos import macho
 
 HERE = Path(__file__).parent
 IDENTIFIER = "org.vbdesk.desk"
@@ -18,6 +20,10 @@ ENTITLEMENTS = {
     "com.apple.security.cs.disable-library-validation": True,  # wheels are signed by others, or not at all
 }
 MICROPHONE = "vbdesk records the voice of the person who agreed to be recorded."
+
+
+class Incomplete(Exception):
+    """A library of the application lacks something that another one needs."""
 
 
 class NotOnThisSystem(Exception):
@@ -91,6 +97,10 @@ def build(folder: Path, version: str) -> Path:
     command += ["--distpath", str(folder), "--workpath", str(folder / "work"), str(HERE / "vbdesk.spec")]
     environment.run(*command)
     application = folder / "vbdesk.app"
+    codec_stubs.replace_encoders(application)
+    lacking = macho.missing([path for path in application.rglob("*.dylib") if not path.is_symlink()])
+    if lacking:
+        raise Incomplete(f"These functions are missing: {lacking}")
     with (application / "Contents" / "Info.plist").open("wb") as file:
         plistlib.dump(information(version, pins.load()["macos"]["oldest_system"]), file)
     shutil.copyfile(icon, application / "Contents" / "Resources" / "vbdesk.icns")
