@@ -10,8 +10,8 @@
     python3 packaging/bootstrap.py soak [ARGS]    the long tests, and the benchmarks of the window
 
 The script needs Python 3.11 or newer and only the standard library. On Linux with apt it installs system libraries as
-root or through sudo. Where it may not, it prints the command to run. It is tested on Debian 12 with Python 3.11. On
-Windows and macOS it installs wheels only; this is not tested.
+root or through sudo. Where it may not, it prints the command to run; `soak` then goes on without them. It is tested on
+Debian 12 with Python 3.11. On Windows and macOS it installs wheels only; this is not tested.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
 PLATFORM_TYPES = ROOT / "packaging" / "platform_types.py"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
+SECTIONS = ("run", "rig", "test", "soak")  # each needs those before it
 OLDEST_PYTHON = (3, 11)
 # Tests of these folders drive real windows and microphones, where most of the time is waiting.
 WAITING_FOLDERS = ("tests/capture", "tests/e2e")
@@ -88,8 +89,8 @@ def run(*command: str | Path, quiet: bool = False, env: dict[str, str] | None = 
         raise Unmet(f"This command failed: {' '.join(str(part) for part in command)}")
 
 
-def system_packages(job: str) -> list[str]:
-    """List the Debian packages that a job needs; `test` includes those of `run`."""
+def package_sections() -> dict[str, list[str]]:
+    """Read the Debian packages of each section of their list."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in SYSTEM_PACKAGES.read_text().splitlines():
@@ -98,7 +99,13 @@ def system_packages(job: str) -> list[str]:
             name = text.strip("[]")
         elif text:
             sections.setdefault(name, []).extend(text.split())
-    return sections["run"] if job == "run" else sections["run"] + sections["test"]
+    return sections
+
+
+def system_packages(job: str) -> list[str]:
+    """List the Debian packages that a job needs; `soak` includes those of `test`, and that those of `run`."""
+    sections = package_sections()
+    return [package for name in SECTIONS[: SECTIONS.index(job) + 1] for package in sections[name]]
 
 
 def missing_packages(wanted: list[str]) -> list[str]:
@@ -386,6 +393,10 @@ def main(arguments: list[str]) -> int:
     if job == "matrix":
         return test_matrix()
     if job == "soak":
+        try:
+            install_system_packages(system_packages("soak"))
+        except Unmet as unmet:
+            say(f"{unmet}\nbootstrap: what needs them is skipped")
         return start(venv_bin("python"), ROOT / "tests" / "soak" / "run_all.py", *rest)
     print(__doc__, file=sys.stderr)
     return 2

@@ -26,9 +26,9 @@ import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 import numpy as np  # noqa: E402
 import soundfile  # noqa: E402
 import soxr  # noqa: E402
-from cut_words import cut_controls, cut_words  # noqa: E402
+from cut_words import cut_popups, cut_words  # noqa: E402
 from PySide6.QtCore import QObject, Qt, QTimer, Slot  # noqa: E402
-from PySide6.QtWidgets import QApplication  # noqa: E402
+from PySide6.QtWidgets import QApplication, QWidget  # noqa: E402
 
 from vbdesk.capture.microphone import FileMicrophone  # noqa: E402
 from vbdesk.capture.playback import SilentPlayer  # noqa: E402
@@ -51,6 +51,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault  # noqa: E402
 TEXT_PX, POINTS_PER_INCH, SYSTEM_POINTS = 14, 72, 9
 SPEECH = ROOT / "resources" / "samples" / "reading_3.flac"
 STEP_MS, SETTLED_S, HANGS_S = 40, 0.6, 120.0
+CUT_S = 6.0  # what is cut for that long stays cut
 LONG_NAME = "clinic-north.cohort-2026.participant-000184"
 
 Walk = Generator[Callable[[], bool], None, None]
@@ -68,8 +69,11 @@ class Look:
 class PageWalk(QObject):
     """Open page after page and save each in every look."""
 
-    def __init__(self, desk: Desk, folder: Path, looks: list[Look], scale: float, pages: list[str]) -> None:
+    def __init__(
+        self, desk: Desk, folder: Path, looks: list[Look], scale: float, pages: list[str], *, finds: bool
+    ) -> None:
         super().__init__()
+        self._finds = finds
         self._desk, self._folder, self._looks, self._scale = desk, folder, looks, scale
         self._pages = pages or list(SCENES)
         self.cut: list[str] = []
@@ -102,19 +106,35 @@ class PageWalk(QObject):
             yield settled()
             for look in self._looks:
                 yield from self._take(name, look)
+            close_others(self._desk)
         self._desk.window.open_page("subjects")
 
     def _take(self, name: str, look: Look) -> Walk:
-        window = self._desk.window
+        window = front_window(self._desk)
         app_theme().set_scheme(Scheme(look.theme))
         window.resize(look.width, look.height)
         yield lambda: (window.width(), window.height()) == (look.width, look.height)
         yield settled()
         scale = round(100 * self._scale)
-        self.cut += [
-            f"{name} {look.width}x{look.height}: {fault}" for fault in cut_words(window) + cut_controls(window)
-        ]
+        begun = time.monotonic()
+        while self._finds and (faults := [*cut_words(window), *cut_popups(window)]):
+            if time.monotonic() - begun > CUT_S:
+                self.cut += [f"{name} {look.width}x{look.height}: {fault}" for fault in faults]
+                break
+            yield settled()  # a layout may still follow the words
         window.grab().save(str(self._folder / f"{name}-{look.width}x{look.height}-{scale}-{look.theme}.png"))
+
+
+def front_window(desk: Desk) -> QWidget:
+    """The help or a dialog if one is open, or the desk's window."""
+    others = [top for top in QApplication.topLevelWidgets() if top.isVisible() and top is not desk.window]
+    return others[0] if others else desk.window
+
+
+def close_others(desk: Desk) -> None:
+    """Close what a scene opened beside the desk's window."""
+    while (other := front_window(desk)) is not desk.window:
+        other.close()
 
 
 def settled() -> Callable[[], bool]:
@@ -242,6 +262,34 @@ def subject(desk: Desk) -> Walk:
     yield settled()
 
 
+def help_part(part: str) -> Callable[[Desk], Walk]:
+    """A part of the help window."""
+
+    def scene(desk: Desk) -> Walk:
+        desk.open_help()
+        assert desk._help is not None
+        desk._help.show_part(part)
+        yield settled()
+
+    return scene
+
+
+def wording(desk: Desk) -> Walk:
+    """The wording of a consent, in a dialog."""
+    page = record_page(desk)
+    yield from ready(desk)
+    page.ready.setup.consent.read_button.click()
+    yield settled()
+
+
+def speaker(desk: Desk) -> Walk:
+    """What the speaker sees on a window of their own."""
+    page = record_page(desk)
+    yield from ready(desk)
+    page.speaker.open()
+    yield settled()
+
+
 def first_start(desk: Desk) -> Walk:
     """The first start; comes last, since it closes the pages."""
     desk._on_page_asked("profile", None)
@@ -250,6 +298,8 @@ def first_start(desk: Desk) -> Walk:
 
 SCENES: dict[str, Callable[[Desk], Walk]] = {
     "record": ready,
+    "wording": wording,
+    "speaker": speaker,
     "recording": recording,
     "check": check,
     "spectrum": spectrum,
@@ -263,6 +313,9 @@ SCENES: dict[str, Callable[[Desk], Walk]] = {
     "subject": subject,
     "result": result,
     "compare": compare,
+    "help": help_part("guide"),
+    "help-shortcuts": help_part("shortcuts"),
+    "help-about": help_part("about"),
     "first-start": first_start,
 }
 
@@ -305,8 +358,12 @@ def main(
     language: Language | None = None,
     *,
     right_to_left: bool = False,
+    finds: bool = False,
 ) -> list[str]:
-    """Take the pictures, in a language; `right_to_left` mirrors the window in any language. Returns the cut texts."""
+    """Take the pictures, in a language; `right_to_left` mirrors the window in any language.
+
+    Returns the cut texts, if it `finds` them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["QT_ENABLE_HIGHDPI_SCALING"] = "0"  # larger text, not a larger window
     os.environ["QT_FONT_DPI"] = str(round(TEXT_PX * scale * POINTS_PER_INCH / SYSTEM_POINTS))
@@ -332,7 +389,7 @@ def main(
         desk = Desk(ports)
         desk.ended.connect(application.quit)
         desk.start()
-        walk = PageWalk(desk, folder, looks, scale, pages)
+        walk = PageWalk(desk, folder, looks, scale, pages, finds=finds)
         application.exec()
         return walk.cut
 
@@ -366,6 +423,7 @@ if __name__ == "__main__":
         chosen.page or [],
         chosen.language,
         right_to_left=chosen.right_to_left,
+        finds=chosen.cut,
     )
     if chosen.cut:
         print("\n".join(found))

@@ -181,7 +181,7 @@ def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, offi
     assert office.states() == [OutboxState.WAITING] * 2
     listed = field.type("list").stdout
     assert f"{file_on(stick).name}: " in listed
-    assert "2 recordings: handed over 2" in listed
+    assert "2 recordings: Handed over 2" in listed
     (document,) = json.loads(field.type("list", "--json").stdout)
     assert (document["recordings"], document["states"], document["finished"]) == (2, {"handed_over": 2}, True)
 

@@ -204,6 +204,10 @@ def test_isolates_are_printed_only_where_lines_begin_at_the_right() -> None:
         assert output.printable("\u202eevil\x1b") == "\\u202eevil\\x1b", "what turns letters around stays visible"
 
 
+def test_columns_stand_below_each_other_with_marks_of_direction() -> None:
+    assert output.columns(("\u2068D\u2069 x", "1"), ("abc", "2")) == ["\u2068D\u2069 x  1", "abc  2"]
+
+
 # No hard-coded text: an analysis of the code.
 
 MARKS = {"_", "N_", "ngettext", "pgettext", "npgettext", "message", "plural_message"}

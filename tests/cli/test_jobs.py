@@ -40,7 +40,7 @@ def test_a_job_is_listed_shown_and_awaited(vbdesk, job):
     assert "Stress" in text
     assert "not a diagnosis" in text
     waited = vbdesk("jobs", "wait", job.job_id)
-    assert waited.stdout == f"{job.job_id}  stress  done  {job.result.signal.level}\n"
+    assert waited.stdout == f"{job.job_id}  stress  Done  {job.result.signal.level.capitalize()}\n"
 
 
 def test_the_key_stands_in_no_output_whatever_goes_wrong(vbdesk, near_service):

@@ -58,7 +58,7 @@ def test_the_sheet_as_json_carries_the_numbers(run):
 def test_levels_above_the_highest_allowed_are_marked(run):
     sheet = json.loads(run("signs", "show", "hypervigilance", "--json")[1])
     assert [cut["reported"] for cut in sheet["cuts"]] == [True, True, False, False]
-    assert run("signs", "show", "hypervigilance")[1].count("(reported as Consider)") == 2
+    assert run("signs", "show", "hypervigilance")[1].count("(reported as “Consider”)") == 2
 
 
 def test_twins_are_named_on_both_sheets(run):

@@ -89,7 +89,7 @@ def test_its_sheet_says_what_its_file_says(folder):
         "slow-speech.toml",
         "-0.6000 Speech rate (speech_rate)",
         "Consider 1.500 0.5000 5.00%",
-        "Elevated 2.500 0.7159 0.50% (reported as Moderate)",
+        "Elevated 2.500 0.7159 0.50% (reported as “Moderate”)",
         "reading aloud",
     ):
         assert words in text

@@ -288,7 +288,7 @@ def test_without_credits_the_results_of_what_was_accepted_are_awaited(
     assert ended.value.exit_code == 4
     said = capsys.readouterr()
     assert "Results of accepted recordings still come." in said.err
-    assert "done" in said.out
+    assert ": Done." in said.out
     with closing(opened()) as library:
         assert sorted(item.state for item in library.list()) == [OutboxState.DONE, OutboxState.WAITING]
 

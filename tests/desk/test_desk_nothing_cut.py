@@ -4,7 +4,7 @@
 """
 
 import pytest
-from cut_words import cut_controls, cut_words
+from cut_words import cut_popups, cut_words
 
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
@@ -30,7 +30,7 @@ def cut_texts(qtbot, window):
     found = []
 
     def none():
-        found[:] = [*cut_words(window), *cut_controls(window)]
+        found[:] = [*cut_words(window), *cut_popups(window)]
         return not found
 
     try:

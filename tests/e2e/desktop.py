@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 RIG = Path(__file__).parent / "rig"
@@ -19,13 +19,15 @@ LOOK_EVERY_S = 0.2
 class Desktop:
     """The running desk: press, type, read and look."""
 
-    def __init__(self, pictures: Path) -> None:
+    def __init__(self, pictures: Path, vbdesk: Sequence[str] = ()) -> None:
+        """`vbdesk` is the command of another installation than the checkout."""
         self._pictures = pictures
+        self._vbdesk = list(vbdesk) or [sys.executable, "-X", "faulthandler", "-m", "vbdesk"]
         self._program: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: str) -> None:
         """Start `vbdesk desk`."""
-        self.start_program([sys.executable, "-X", "faulthandler", "-m", "vbdesk", "desk", *arguments])
+        self.start_program([*self._vbdesk, "desk", *arguments])
 
     def start_program(self, command: list[str], cwd: Path | None = None) -> None:
         """Start a program that opens the window."""

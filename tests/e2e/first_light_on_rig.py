@@ -1,6 +1,8 @@
 """What `test_first_light` runs inside the rig: a first start, a recording, its result, and the point on the chart.
 
-Usage: python first_light_on_rig.py FOLDER SPEECH.flac
+Usage: python first_light_on_rig.py FOLDER SPEECH.flac [COMMAND]
+
+COMMAND starts the vbdesk of another installation than the checkout, such as `vbdesk`.
 """
 
 import sys
@@ -30,9 +32,9 @@ def record(desk: Desktop, speech: Path) -> None:
     desk.press("push button", "Send")
 
 
-def main(folder: Path, speech: Path) -> None:
+def main(folder: Path, speech: Path, *vbdesk: str) -> None:
     """Go the whole way, asserting what a person would see."""
-    desk = Desktop(folder)
+    desk = Desktop(folder, vbdesk)
     desk.start("--light")
     try:
         desk.wait("push button", "Use this computer")
@@ -70,4 +72,4 @@ def main(folder: Path, speech: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -1,13 +1,17 @@
 """Every shipped catalog is complete, keeps the fields of each text, and can be compiled."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 
+from vbdesk.language import formats, language_of, reading_in
+
 ROOT = Path(__file__).parents[2]
+SHARE = re.compile(r"[0-9]([^\w(){}\n]{0,2}%\u200e?)(?!\})")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +47,23 @@ GERMAN = [
 def test_every_shipped_catalog_is_complete(translations):
     found = {language: translations.faults(language)[:20] for language in translations.languages()}
     assert {language: sentences for language, sentences in found.items() if sentences} == {}
+
+
+def test_a_share_in_a_text_has_the_form_of_a_figure(translations):
+    """Such as `90% interval`; German compounds have a hyphen before the sign."""
+    odd = {}
+    for language in translations.languages():
+        with reading_in(language_of(language.replace("_", "-"))):
+            sign = formats.number(0.5, ".0%").removeprefix("50")
+        catalog = translations.read(language)
+        forms = [(m.string,) if isinstance(m.string, str) else m.string for m in catalog if m.id]
+        signs = [found for texts in forms for text in texts for found in SHARE.findall(text)]
+        assert len(signs) > 30
+        odd[language] = {found for found in signs if found not in (sign, "-%")}
+    english = translations.source_texts()
+    ids = [text for m in english for text in ((m.id,) if isinstance(m.id, str) else m.id)]
+    odd["en"] = {found for text in ids for found in SHARE.findall(text) if found != "%"}
+    assert {language: found for language, found in odd.items() if found} == {}
 
 
 def test_a_new_catalog_lists_every_text_and_takes_translations(shelf):

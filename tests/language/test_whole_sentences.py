@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from source_trees import SOURCES, name_of, trees
 
@@ -12,10 +13,15 @@ CODED = {"action", "gives", "kind", "level", "sex", "state", "status", "verdict"
 """Attributes with an English word of the code, such as `job.status`."""
 CASES = {"capitalize", "lower", "swapcase", "title"}
 NOUNS = re.compile(r"(label|title|words|sentence)$")
-VALUES = {"age_words", "clock_words", "day_words", "label_word", "moment_words", "sign_words", "unit_word"}
-"""Ages, lengths, days, units, and names of signs and measures: they stand in a sentence as a number does."""
+VALUES = {
+    *("_moment", "age_words", "approximate_duration", "clock_words", "day_in_sentence", "day_words", "format_moment"),
+    *("day_and_time", "format_utc_offset", "moment_in_sentence"),
+    *("_amount", "unit_word"),
+    *("_name", "field_at_fault", "label_word", "sign_words"),
+}
+"""Moments and lengths, amounts, names: they stand in a sentence as a number does."""
 
-BEFORE, AFTER = r"(^|: |[(“«\[]|\) |, |· )", r"([.;:,)”»\]]|$| \(| ·)"
+BEFORE, AFTER = r"(^|: |[(“«\[]|\) |, |\. |· )", r"([.;:,)”»\]]|$| \(| ·)"
 """Between marks, as in `Level: {level}.` and `{sign} ({name})`, the form of a word does not matter."""
 
 ALLOWED = {
@@ -61,9 +67,16 @@ def assembly(node: ast.AST, local: Mapping[str, ast.expr]) -> Iterator[str]:
     elif isinstance(node, ast.Call) and name_of(node.func) in FILLS:
         yield from word_fields(node, local)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CASES:
-        text = node.func.value
+        text = before_replacing(node.func.value)
         if is_word(text, local) or NOUNS.search(name_of(text)) or name_of(text) == "value":
             yield ast.unparse(node)
+
+
+def before_replacing(text: ast.expr) -> ast.expr:
+    """`a` of `a.replace("_", " ")`."""
+    while isinstance(text, ast.Call) and isinstance(text.func, ast.Attribute) and text.func.attr == "replace":
+        text = text.func.value
+    return text
 
 
 def word_fields(call: ast.Call, local: Mapping[str, ast.expr]) -> Iterator[str]:
@@ -90,10 +103,23 @@ def is_word(node: ast.expr, local: Mapping[str, ast.expr]) -> bool:
             return any(map(LETTERS.search, letters_of(node))) or any(is_word(part, local) for part in parts)
         case ast.Call():
             called = name_of(node.func)
-            return called in FILLS | {"N_"} or (called.endswith(("_word", "_words")) and called not in VALUES)
+            return called in FILLS | {"N_"} or (called in makers() and called not in VALUES)
         case ast.Attribute(attr="value"):
             return is_word(node.value, local)
     return isinstance(node, ast.Attribute) and node.attr in CODED
+
+
+@cache
+def makers() -> frozenset[str]:
+    """Names of functions of the package that return a text of ours."""
+    return frozenset(
+        function.name
+        for _name, tree in trees(SOURCES)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call) and name_of(node.value.func) in FILLS
+    )
 
 
 def letters_of(node: ast.AST) -> Iterator[str]:
@@ -122,6 +148,7 @@ message("Ended {status} today", status=job.status.value)
 f"{_('Sent')} to {place}"
 "The " + _("recording")
 label.lower()
+state.value.replace("_", " ").capitalize()
 _("Set by {who} today", who=f"team {name}")
 _("The {level} one", level=level_word(level))
 """
@@ -133,6 +160,7 @@ _("The {level} one", level=level_word(level))
         "f\"{_('Sent')} to {place}\"",
         "'The ' + _('recording')",
         "label.lower()",
+        "state.value.replace('_', ' ').capitalize()",
         "who",
         "level",
     ]

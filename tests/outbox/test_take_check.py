@@ -143,7 +143,7 @@ def test_a_microphone_muted_for_a_part_is_told_with_its_seconds(spoken):
     ("seconds", "share", "shown"),
     [
         (6.9, 46.0, ("s", "at least 10 s", "6 s of speech, under the 10 s minimum")),
-        (20.0, 29.9, ("%", "at least 30 %", "Only 29 % of the recording is speech")),
+        (20.0, 29.9, ("%", "at least 30%", "Only 29% of the recording is speech")),
         (6.9, 20.0, ("s", "at least 10 s", "6 s of speech")),
     ],
 )

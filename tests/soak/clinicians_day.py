@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from pypdf import PdfReader
-from rig_walk import do_steps, run, visible
+from support.rig_walk import do_steps, run, visible
 
 from vbdesk.language import _, pgettext
 from vbdesk.language.catalogs import available_languages
 from vbdesk.language.reader import Language, language_of, use
 
-from desktop import Desktop, until  # isort: skip  (`rig_walk` finds it)
+from desktop import Desktop, until  # isort: skip  (`support.rig_walk` finds it)
 
 SPEECH = Path(__file__).resolve().parents[1] / "data" / "speech_kathleen_20s.flac"
 SUBJECT, READER = "ward4-0172", "A. Example"

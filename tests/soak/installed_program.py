@@ -1,8 +1,9 @@
 """The Debian package in a clean Debian: `python tests/soak/installed_program.py [--package FILE.deb]`.
 
 Installs it in a tree of debootstrap, walks through it as an ordinary user (`demo`, `desk --smoke`), upgrades it over an
-earlier version with data, and removes it; the data must stay. Without `--package` it makes one first, which takes some
-minutes. Needs root, debootstrap, dpkg-deb and unshare; says what it skips.
+earlier version with data, and removes it; the data must stay. Before the removal a desktop is installed beside it, with
+a screen, a keyring and a virtual microphone, where an ordinary user starts it for the first time, records, reads the
+result and closes it. Without `--package` it makes one first, which takes some minutes. Needs root; says what it skips.
 """
 
 import argparse
@@ -15,10 +16,18 @@ import tempfile
 import time
 from pathlib import Path
 
+from support import debian_tree
+from support.programs import absent
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "packaging"))
+
+import bootstrap  # noqa: E402
+
+END_TO_END = ROOT / "tests" / "e2e"
+SPEECH = ROOT / "tests" / "data" / "speech_male_20s.flac"
 MAKE = ROOT / "packaging" / "installers" / "make.py"
 NEEDED = ("debootstrap", "dpkg-deb", "unshare", "chroot", "apt-get")
-RELEASE = "bookworm"
 USER = "field"
 HOME = f"/home/{USER}"
 EARLIER = "0.0.1"
@@ -30,16 +39,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--package", type=Path, help="the package to install; made here if none is named")
     parser.add_argument("--folder", type=Path, help="keep the tree here and use it again")
+    parser.add_argument("--pictures", type=Path, help="keep the screenshots here")
     options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None]
-    if missing or os.geteuid() != 0:
-        why = f"it needs {', '.join(missing)} (apt-get install {' '.join(missing)})" if missing else "it needs root"
+    if why := absent(NEEDED, root=True):
         print(f"skipped: the installed program: {why}")
         return 0
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         folder = options.folder or Path(scratch)
         package = options.package or made(folder / "installers")
-        walk(Clean(folder / "root"), package.resolve(), Path(scratch))
+        pictures = options.pictures or Path(scratch) / "pictures"
+        walk(Clean(folder / "root"), package.resolve(), Path(scratch), pictures)
     print("installed program: every step passed")
     return 0
 
@@ -58,18 +67,9 @@ class Clean:
     def __init__(self, root: Path) -> None:
         self.root = root
         if not (root / "etc" / "debian_version").exists():
-            command = ["debootstrap", "--variant=minbase", "--include=ca-certificates", RELEASE, str(root)]
-            subprocess.run([*command, _mirror()], check=True, stdout=subprocess.DEVNULL)
-        for folder in ("sources.list.d", "apt.conf.d"):  # this computer's own way to the archive
-            shutil.copytree(Path("/etc/apt") / folder, root / "etc" / "apt" / folder, dirs_exist_ok=True)
-        for name in ("/etc/apt/sources.list", "/etc/resolv.conf", "/etc/hosts"):
-            if Path(name).exists():
-                shutil.copyfile(name, root / name.lstrip("/"))
-        shutil.copytree(
-            "/usr/local/share/ca-certificates", root / "usr/local/share/ca-certificates", dirs_exist_ok=True
-        )
+            debian_tree.make(root)
+        debian_tree.use_same_archive(root)
         if not (root / HOME.lstrip("/")).exists():
-            self.run("update-ca-certificates")
             self.run("useradd", "--create-home", "--uid", "1000", USER)
 
     def run(self, *command: str, as_user: bool = False) -> str:
@@ -97,7 +97,7 @@ class Clean:
         (self.root / "tmp" / package.name).unlink()
 
 
-def walk(clean: Clean, package: Path, scratch: Path) -> None:
+def walk(clean: Clean, package: Path, scratch: Path, pictures: Path) -> None:
     """Every step; a failed one raises."""
     clean.run("apt-get", "update", "-qq")
     step("the earlier version is installed", lambda: clean.install(earlier(package, scratch)))
@@ -118,10 +118,42 @@ def walk(clean: Clean, package: Path, scratch: Path) -> None:
     assert ".vbundle" in types.read_text()
     place = clean.root / "usr/lib/vbdesk"
     assert not [path for path in place.rglob("*") if path.is_symlink() and not path.exists()], "links to nothing"
+    platform = clean.run(f"ldd {place_of_qt(clean)}")
+    assert "not found" not in platform, platform  # before the packages of a desktop hide what it does not depend on
+    desktop = bootstrap.package_sections()["rig"]
+    step(
+        "a desktop is installed",
+        lambda: clean.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *desktop),
+    )
+    step("first start, recording, result, close", lambda: first_light(clean, pictures))
     step("it is removed", lambda: clean.run("apt-get", "purge", "-y", "-qq", "vbdesk"))
     assert not place.exists()
     assert (clean.root / store.lstrip("/") / "vbdesk.db").exists(), "the data are gone"
     print("the data stay")
+
+
+def first_light(clean: Clean, pictures: Path) -> None:
+    """The walk of the end-to-end tests in a real window, by the user, with the installed program."""
+    clean.run("install -d -m 1777 /tmp/.X11-unix")  # Xvfb makes it only as root
+    home = clean.root / HOME.lstrip("/")
+    shutil.copytree(END_TO_END, home / "e2e", dirs_exist_ok=True)
+    shutil.copyfile(SPEECH, home / SPEECH.name)
+    shutil.rmtree(home / "pictures", ignore_errors=True)
+    (home / "pictures").mkdir()
+    clean.run(f"chown -R {USER}: {HOME}/e2e {HOME}/pictures")
+    session = "e2e/rig/desk-session --size 1280x840 -- python3 e2e/first_light_on_rig.py"
+    try:
+        clean.run(f"{session} {HOME}/pictures {HOME}/{SPEECH.name} vbdesk", as_user=True)
+    finally:
+        shutil.copytree(home / "pictures", pictures, dirs_exist_ok=True)
+    log = (pictures / "desk.log").read_text()
+    assert log == "", log[:4000]
+
+
+def place_of_qt(clean: Clean) -> str:
+    """Qt's plugin for X11, as a path inside."""
+    (plugin,) = (clean.root / "usr/lib/vbdesk").rglob("libqxcb.so")
+    return f"/{plugin.relative_to(clean.root)}"
 
 
 def step(words: str, act):
@@ -143,13 +175,6 @@ def earlier(package: Path, scratch: Path) -> Path:
                    stdout=subprocess.DEVNULL)  # fmt: skip
     shutil.rmtree(tree)
     return target
-
-
-def _mirror() -> str:
-    """Where this computer's packages come from."""
-    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", f"Codename: {RELEASE}"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
-    return found[0] if found else "http://deb.debian.org/debian"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """The wheel in clean environments: `python tests/soak/installed_wheel.py`.
 
 Made from this checkout, installed by pip and by `uv tool` with the newest versions that it allows, not the locked ones;
-each runs the demonstration. Needs a package index; says what it skips.
+each runs the demonstration. Needs a package index.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,13 +38,14 @@ def with_pip(wheel: Path, folder: Path) -> bool:
 
 
 def with_uv_tool(wheel: Path, folder: Path) -> bool:
-    """As a tool of its own."""
-    if shutil.which("uv") is None:
-        print("skipped: uv tool: uv is not installed (pip install uv)")
-        return True
+    """As a tool of its own, by a uv that is installed for it."""
+    place = folder / "uv"
+    venv.create(place, with_pip=True)
+    own = place / ("Scripts" if os.name == "nt" else "bin")
+    subprocess.run([own / "pip", "install", "-q", "--disable-pip-version-check", "uv"], check=True)
     programs = folder / "programs"
     environment = {**os.environ, "UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(programs)}
-    command = ["uv", "tool", "install", "-q", "--python", sys.executable, str(wheel)]
+    command = [own / "uv", "tool", "install", "-q", "--python", sys.executable, wheel]
     subprocess.run(command, check=True, env=environment)
     return runs("uv tool", programs / "vbdesk", folder)
 

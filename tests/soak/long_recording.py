@@ -5,7 +5,6 @@ sample by sample. Needs the programs that `packaging/bootstrap.py test` installs
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import soundfile as sf
 import soxr
+from support.programs import absent
 
 from vbdesk.capture.devices import PortAudioLister
 from vbdesk.capture.encrypted_take import read_take
@@ -39,9 +39,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.inside is not None:
         return record(options.inside)
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
+    if why := absent(NEEDED):
+        print(f"skipped: the long recording: {why}")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         wav = Path(folder) / "played.wav"

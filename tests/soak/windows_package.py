@@ -6,11 +6,12 @@ Installs silently with policies, upgrades, refuses a downgrade, removes; for all
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from support.programs import absent
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
 
@@ -26,9 +27,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--application", type=Path, help="an application folder of make.py windows")
     options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the MSI under Wine: {', '.join(missing)} is missing (apt-get install wine msitools wixl)")
+    if why := absent(NEEDED):
+        print(f"skipped: the MSI under Wine: {why}")
         return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -149,7 +149,7 @@ def orphans(
 ) -> None:
     """Count the recordings and uploads in the store that belong to no job and no upload of the database.
 
-    The service quarantines them once a day, unless there are too many: more than 20 and more than 5 % of the store, or
+    The service quarantines them once a day, unless there are too many: more than 20 and more than 5% of the store, or
     more than 1,000. It then leaves them alone, since the database may be the wrong one.
     """
     from vbdesk.service.maintenance import orphans as sweeping

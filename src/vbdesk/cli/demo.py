@@ -202,18 +202,16 @@ def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
 def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list["Job"]) -> None:
     from vbdesk.contract.results import ModelResult
     from vbdesk.report.reader_words import label_word
-    from vbdesk.report.result_texts import overall_word
+    from vbdesk.report.result_texts import action_title, overall_word
 
     table = _table(
         _("Each recording (demonstration dates)"),
         _("Recorded"),
-        _("State"),
         _("Level"),
         _("Action"),
         _("Flagged"),
         _("Speech"),
         _("Clarity"),
-        _("Issues"),
     )
     for sample, quality, job in zip(samples.recordings, qualities, jobs, strict=True):
         result = job.result
@@ -222,13 +220,11 @@ def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list[
         flagged = formats.list_of([label_word(signal.label) for signal in result.signals if signal.flagged])
         table.add_row(
             formats.day_without_year(sample.recorded_at),
-            job.status,
             overall_word(result.summary.overall_level),
-            result.summary.recommended_action,
+            action_title(result.summary.recommended_action),
             flagged or "-",
             formats.number(quality.voice_percentage / 100, ".0%"),
             _number(quality.audio_clarity, ".0f"),
-            ", ".join(quality.issues) or "-",
         )
     console.print()
     console.print(table)

@@ -68,6 +68,8 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List a group's jobs by recording time."""
+    from vbdesk.report.reader_words import status_word
+
     bounds = _moment(from_), _moment(to)
     with open_client(profile, data_dir) as connection:
         found = list(connection.client.groups.all_jobs(group_id, from_=bounds[0], to=bounds[1], status=status))
@@ -78,9 +80,9 @@ def list_jobs(
         (
             local_time(job.recorded_at),
             job.job_id,
-            job.status,
+            status_word(job.status),
             job.model_name or job.sign_name or job.use_case or job.condition,
-            f"{whole(job.audio_duration_seconds)} s",
+            _("{seconds} s", seconds=whole(job.audio_duration_seconds)),
         )
         for job in found
     ]

@@ -27,13 +27,15 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs, newest first."""
+    from vbdesk.report.reader_words import status_word
+
     with open_client(profile, data_dir) as connection:
         found = list(islice(connection.client.jobs.all(), limit))
     if as_json:
         print_json([job.model_dump(mode="json") for job in found])
     else:
-        rows = [(job.job_id, job.status, local_time(job.created_at)) for job in found]
-        say(*table(("job", "status", "made"), rows).split("\n"))
+        rows = [(job.job_id, status_word(job.status), local_time(job.created_at)) for job in found]
+        say(*table((_("Job"), _("Status"), _("Made")), rows).split("\n"))
 
 
 @jobs.command()
@@ -76,23 +78,30 @@ def wait_for(ended: Iterator["Job"], *, quiet: bool) -> "list[Job]":
 
 def _line(job: "Job") -> str:
     from vbdesk.contract.results import ModelResult
+    from vbdesk.report.reader_words import level_word, status_word
+    from vbdesk.report.result_texts import overall_word
 
     target = job.model_name or job.sign_name or ""
+    known = f"{job.job_id}  {target}  {status_word(job.status)}"
     if job.result is None:
-        return f"{job.job_id}  {target}  {job.status}"
-    level = job.result.summary.overall_level if isinstance(job.result, ModelResult) else job.result.signal.level
-    return f"{job.job_id}  {target}  {job.status}  {level}"
+        return known
+    if isinstance(job.result, ModelResult):
+        return f"{known}  {overall_word(job.result.summary.overall_level)}"
+    return f"{known}  {level_word(job.result.signal.level)}"
 
 
 def _lines(job: "Job") -> list[str]:
     from vbdesk.cli.analyze import result_lines
+    from vbdesk.contract.catalog import label_of
+    from vbdesk.report.reader_words import label_word, status_word
 
-    asked_for = f"{job.job_type} {job.model_name or job.sign_name or job.use_case or job.condition}"
+    name = job.sign_name or job.use_case or job.condition or ""
+    asked_for = _("{model} analysis", model=label_of(job.model_name)) if job.model_name else label_word(label_of(name))
     length = _("{seconds} s", seconds=whole(job.audio_duration_seconds))
     lines = columns(
         (_("Job"), job.job_id),
         (_("Asked for"), asked_for),
-        (_("Status"), job.status),
+        (_("Status"), status_word(job.status)),
         (_("Made"), local_time(job.created_at) or "-"),
         (_("Ended"), local_time(job.completed_at) or "-"),
         (pgettext("one recording", "Recording"), f"{length}, {job.audio_content_type}"),

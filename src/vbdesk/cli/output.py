@@ -80,8 +80,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     texts = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if not texts:
         return _("There are none.")
-    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in [list(heads), *texts])
+    return "\n".join(columns(heads, *texts))
 
 
 def local_time(moment: datetime | None) -> str | None:
@@ -108,8 +107,16 @@ def share_interval_words(ends: tuple[float, float] | None) -> str | None:
 
 def columns(*rows: Sequence[str]) -> list[str]:
     """Rows as lines, their cells one below the other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _width(text: str) -> int:
+    """Letters that a terminal shows: marks of direction have no width."""
+    return sum(sign not in _OF_RIGHT_TO_LEFT for sign in text)
 
 
 def confirm(question: str) -> None:

@@ -166,7 +166,7 @@ def _gives(gives: str | None) -> str | None:
 def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str]":
     rows = [(_("Level"), _("From index"), _("Score"), who, "")]
     for cut in cuts:
-        above = "" if cut.reported else _("(reported as {level})", level=_level(max_level))
+        above = "" if cut.reported else _("(reported as “{level}”)", level=_level(max_level))
         rows.append(
             (
                 _level(cut.level),

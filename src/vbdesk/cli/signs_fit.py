@@ -187,12 +187,10 @@ def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
 
 
 def _auc_words(auc: "Mapping[str, Any]") -> str:
-    """`0.81 (95 % interval 0.72 to 0.89)`."""
+    """`0.81 (95% interval 0.72 to 0.89)`."""
     if auc["low"] is None or auc["high"] is None:
         return formats.number(auc["value"], ".2f")
-    return _(
-        "{value:.2f} (95 % interval {low:.2f} to {high:.2f})", value=auc["value"], low=auc["low"], high=auc["high"]
-    )
+    return _("{value:.2f} (95% interval {low:.2f} to {high:.2f})", value=auc["value"], low=auc["low"], high=auc["high"])
 
 
 def _corpus_line(part: "Mapping[str, Any]") -> str:

@@ -45,6 +45,10 @@ def formatted_number(value: float, spec: str, locale: "Locale") -> str:
     if match["kind"] == "%":
         pattern = locale.percent_formats[None].pattern.replace("#,##0", pattern)  # where the sign stands
         text = format_percent(value, pattern, locale=locale, numbering_system="default")
+        if locale.language == "fr":  # as everywhere before a sign in French; Babel's pattern has the wider blank
+            text = text.replace("\N{NO-BREAK SPACE}%", "\N{NARROW NO-BREAK SPACE}%")
+        if locale.text_direction == "rtl":  # as CLDR has it; otherwise the sign goes before the digits
+            text = text.replace("%", "\N{LEFT-TO-RIGHT MARK}%\N{LEFT-TO-RIGHT MARK}")
     else:
         text = format_decimal(value, pattern, locale=locale, numbering_system="default")
     if text.startswith("-"):  # Arabic's sign keeps its place before the digits

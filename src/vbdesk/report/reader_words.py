@@ -1,5 +1,6 @@
 """Single words of a result in the reader's language: levels, bands, units, names of signs and features."""
 
+from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.language import _, pgettext
@@ -20,6 +21,21 @@ def level_word(level: Level) -> str:
             return pgettext("level", "Elevated")
         case Level.INCONCLUSIVE:
             return pgettext("level", "Inconclusive")
+
+
+def status_word(status: JobStatus) -> str:
+    """The state of a job of the service."""
+    match status:
+        case JobStatus.QUEUED | JobStatus.PENDING:
+            return pgettext("state of an analysis", "Queued")
+        case JobStatus.RUNNING:
+            return _("Running")
+        case JobStatus.DONE:
+            return _("Done")
+        case JobStatus.FAILED:
+            return _("Failed")
+        case JobStatus.TIMED_OUT:
+            return _("Timed out")
 
 
 def band_word(band: ValueInterpretation) -> str:

@@ -99,6 +99,6 @@ def test_a_trend_is_told_with_its_uncertainty(view, plots):
     assert (
         plots["mood-disruption"]
         .accessibleDescription()
-        .startswith("+0.08 in 30 days (90 % interval +0.06 to +0.09), from the last 180 days.")
+        .startswith("+0.08 in 30 days (90% interval +0.06 to +0.09), from the last 180 days.")
     )
     assert "\u2212" in plots["fatigue"].accessibleDescription()

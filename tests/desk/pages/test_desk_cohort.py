@@ -298,7 +298,7 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     assert [cell.text for cell in table.row(0).cells] == [
         "Mood Disruption",
         "None: 21, Low: 6, Consider: 6, Moderate: 4 and Elevated: 1",
-        "11 of 38, 29 % (17 to 45 %)",
+        "11 of 38, 29% (17% to 45%)",
         "0.28 (0.18 to 0.44)",
     ]
     assert page.group.table.isColumnHidden(3)

@@ -235,7 +235,7 @@ def test_results_can_be_asked_for_at_once(shelf, open_outbox, workspace, qtbot):
                 "rms_dbfs": -20.0,
             },
             40.0,
-            "Likely inconclusive if sent. Only 29 % of the recording is speech.",
+            "Likely inconclusive if sent. Only 29% of the recording is speech.",
             RowAction.SEND,
         ),
     ],

@@ -71,8 +71,8 @@ def test_the_researcher_sees_scores_intervals_and_grades(opened, qtbot):
     opened.segment.option("researcher").click()
     qtbot.waitUntil(lambda: "How the voice sounds" in visible_words(opened))
     words = visible_words(opened)
-    assert re.search(r"Score 0\.\d\d · Interval 0\.\d\d to 0\.\d\d", words)
-    assert "Evidence grade B" in words
+    assert re.search(r"Score: 0\.\d\d · Interval: 0\.\d\d to 0\.\d\d", words)
+    assert "Evidence: grade B" in words
     assert "With other words of this person mostly" in words
     assert "0.32 ± 0.11" in words
 
@@ -97,7 +97,7 @@ def test_everyday_causes_stand_one_click_away(opened):
 def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     opened.sign_rows.share.button.click()
     share = round(100 * healthy_flagged_share()["pulse"])
-    assert f"The Pulse analysis flags about {share} % of healthy speakers" in visible_words(opened)
+    assert f"The Pulse analysis flags about {share}% of healthy speakers" in visible_words(opened)
 
 
 def test_the_reference_of_the_comparison_is_one_line_below_the_signals(opened):

@@ -1,6 +1,10 @@
 """The deployment files name settings that there are, and leave processes the time that they need to end."""
 
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -8,7 +12,8 @@ import pytest
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.kernel.settings import Settings
 
-DEPLOY = Path(__file__).parents[3] / "packaging" / "deploy"
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "packaging" / "deploy"
 JOB_TIMEOUT_S = Settings.model_fields["job_timeout_s"].default
 
 
@@ -59,3 +64,36 @@ def test_no_file_holds_a_password():
     for path in DEPLOY.iterdir():
         if path.is_file():
             assert not re.search(r"://[^/\s:@]+:[^/\s@]+@", path.read_text("utf-8")), path.name
+
+
+def copied_into_the_image() -> list[tuple[str, str]]:
+    """Source and target of each COPY from the checkout; a name that ends with "/" is a folder."""
+    found = []
+    for line in re.findall(r"^COPY (?!--from)(.+)$", text_of("Dockerfile"), re.MULTILINE):
+        *sources, target = line.split()
+        found += [(source, target) for source in sources]
+    return found
+
+
+def test_the_image_is_given_all_that_the_wheel_is_built_from(tmp_path):
+    source, wheels = tmp_path / "source", tmp_path / "wheels"
+    for name, target in copied_into_the_image():
+        place = source / target / name.rpartition("/")[2] if target.endswith("/") else source / target
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__", "*.mo"))
+        else:
+            shutil.copyfile(ROOT / name, place)
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--wheel-dir", str(wheels)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *options, str(source)], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    names = zipfile.ZipFile(next(wheels.glob("vbdesk-*.whl"))).namelist()
+    assert "vbdesk/resources/guide/README.md" in names
+    assert "vbdesk/resources/translations/de.mo" in names
+
+
+def test_the_files_of_the_image_are_not_ignored():
+    kept = {line.removeprefix("!") for line in text_of("Dockerfile.dockerignore").splitlines() if line.startswith("!")}
+    assert kept == {name for name, _ in copied_into_the_image()}

@@ -28,6 +28,7 @@ from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.flow_layout import field_with_buttons
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.managed_note import ManagedNote
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -77,11 +78,10 @@ class AccountPage(QWidget):
         self.banner.acted.connect(self._on_banner)
         self._column = QWidget()
         self._cards = QVBoxLayout(self._column)
-        right = self.isRightToLeft()  # Qt does not mirror margins
-        self._cards.setContentsMargins(*((16, 0, 0, 0) if right else (0, 0, 16, 0)))
+        self._cards.setContentsMargins(margins(0, 0, 16, 0))
         self._cards.setSpacing(16)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(*((20, 28, 36, 24) if right else (36, 28, 20, 24)))
+        layout.setContentsMargins(margins(36, 28, 20, 24))
         layout.setSpacing(16)
         words = QVBoxLayout()
         words.setSpacing(2)

@@ -74,7 +74,7 @@ def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
     words = result_texts().issue
     place = int((chart.times == moment_s).nonzero()[0][-1])
     codes = chart.issues[place]
-    return [words.get(code, words[OTHER_ISSUE]).what.format(code=code.replace("_", " ")) for code in codes]
+    return [_(words.get(code, words[OTHER_ISSUE]).what, code=code.replace("_", " ")) for code in codes]
 
 
 def _moment_words(moment_s: float) -> str:

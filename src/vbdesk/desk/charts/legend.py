@@ -30,7 +30,7 @@ class Legend(QWidget):
         for words, paint, width in (
             (_("Reading, larger is surer"), _readings, 20),
             (_("Quality issue"), _quality_issue, 12),
-            (_("Smoothed, 90 % interval"), _estimate, 24),
+            (_("Smoothed, 90% interval"), _estimate, 24),
             (_("Own baseline, usual range"), _own_range, 24),
             (_("Unusual for this person"), _unusual, 18),
             (_("Voice differs: right person?"), _other_voice, 18),

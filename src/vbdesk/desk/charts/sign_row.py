@@ -13,6 +13,7 @@ from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart, direction_words
 from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.card import horizontal_line
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import _
@@ -55,7 +56,7 @@ class SignChartRow(QFrame):
         charts.addWidget(self.plot, 1)
         charts.addWidget(self.ladder)
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._parts.setContentsMargins(0, 6, _RIGHT, 6)
+        self._parts.setContentsMargins(margins(0, 6, _RIGHT, 6))
         self._parts.addWidget(self._column)
         self._parts.addLayout(charts, 1)
         layout = QVBoxLayout(self)
@@ -70,11 +71,11 @@ class SignChartRow(QFrame):
         px = self._theme.px
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(2 if stacked else _BESIDE)
-        self._parts.setContentsMargins(_BESIDE if stacked else 0, 6, _RIGHT, 6)
+        self._parts.setContentsMargins(margins(_BESIDE if stacked else 0, 6, _RIGHT, 6))
         self._names.setDirection(QBoxLayout.Direction.LeftToRight if stacked else QBoxLayout.Direction.TopToBottom)
         self._names.setStretch(0, 0 if stacked else 1)
         self._names.setSpacing(16 if stacked else 6)
-        self._names.setContentsMargins(12 if stacked else _NAME_SIDE, 0, 0, 0)
+        self._names.setContentsMargins(margins(12 if stacked else _NAME_SIDE, 0, 0, 0))
         self._column.setMinimumWidth(0 if stacked else width)
         self._column.setMaximumWidth(16_777_215 if stacked else width)
         self.plot.setMinimumHeight(px(_PLOT_HEIGHT) if stacked else _PLOT_HEIGHT)

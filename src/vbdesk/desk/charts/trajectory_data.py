@@ -379,7 +379,7 @@ def _trend_detail(trend: Trend) -> str:
         return ""
     low, high = trend.interval
     return _(
-        "{change} in 30 days (90 % interval {low} to {high}), from the last {days} days.",
+        "{change} in 30 days (90% interval {low} to {high}), from the last {days} days.",
         change=_signed(trend.slope_per_30d),
         low=_signed(low),
         high=_signed(high),

@@ -49,6 +49,7 @@ class TrajectoryView(QWidget):
         self._cursor: float | None = None
         self._sign = 0  # row of the cursor
         self._days: float | None = None
+        self._whole = False
         self._follows = True  # the visible time is the chosen range
         self._shown = 0  # rows that are up to date
         self._more = QTimer(self)
@@ -68,7 +69,8 @@ class TrajectoryView(QWidget):
         content = QWidget()
         content.setLayout(self._charts)
         self._area = scroll_area(content)
-        self._area.viewport().installEventFilter(self)
+        for watched in (content, self._area.viewport()):
+            watched.installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -122,6 +124,12 @@ class TrajectoryView(QWidget):
             first, last = self._span
             self.time.show(first if days is None else last - days * DAY_S, last)
 
+    def show_whole(self, *, whole: bool) -> None:
+        """Take the height of all charts, in a page that scrolls, or scroll them here."""
+        if self._whole is not whole:
+            self._whole = whole
+            self._fit()
+
     def move_cursor_to(self, moment_s: float, sign: str) -> None:
         """Scroll to a recording and put the cursor at one of its signs."""
         if self._chart is not None:
@@ -130,9 +138,12 @@ class TrajectoryView(QWidget):
             self._move_by_key(moment_s)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the axis aligned with the charts when a scroll bar appears."""
-        if event.type() == QEvent.Type.Resize:
+        """Keep the axis aligned with the charts when a scroll bar appears, and all charts whole where they are."""
+        content = self._area.widget()
+        if event.type() == QEvent.Type.Resize and watched is not content:
             self._fit()
+        elif event.type() == QEvent.Type.LayoutRequest and watched is content:
+            self._take_height()
         return False
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
@@ -249,7 +260,12 @@ class TrajectoryView(QWidget):
         content = self._area.widget()
         scrolls = content is not None and content.minimumSizeHint().height() > self._area.viewport().height()
         for row in self._rows:
-            row.plot.wheel_zooms = not scrolls
+            row.plot.wheel_zooms = not scrolls and not self._whole
+        self._take_height()
+
+    def _take_height(self) -> None:
+        content = self._area.widget()
+        self._area.setMinimumHeight(content.minimumSizeHint().height() if self._whole and content is not None else 0)
 
     @Slot()
     def _show_next(self) -> None:

@@ -108,7 +108,7 @@ class CohortGroupView(QWidget):
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(horizontal_line())
         note = _(
-            "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95 %)."
+            "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95%)."
         )
         words = QHBoxLayout()
         words.setContentsMargins(20, 10, 20, 0)

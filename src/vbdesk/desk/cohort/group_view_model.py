@@ -50,20 +50,20 @@ class GroupSignRow:
 
 
 def flagged_words(sign: SignAggregate) -> str:
-    """`7 of 38, 18 % (9 to 33 %)`; the share only with enough recordings."""
+    """`7 of 38, 18% (9% to 33%)`; the share only with enough recordings."""
     if not sign.n:
         return _("no reading")
     counts = {"flagged": sign.flagged_count, "all": sign.n}
     if sign.n < FEWEST or sign.flagged_share is None:
         return _("{flagged} of {all}, too few for a share", **counts)
     if sign.flagged_share_interval is None:
-        return _("{flagged} of {all}, {share:.0f} %", share=100 * sign.flagged_share, **counts)
+        return _("{flagged} of {all}, {share:.0%}", share=sign.flagged_share, **counts)
     low, high = sign.flagged_share_interval
     return _(
-        "{flagged} of {all}, {share:.0f} % ({low:.0f} to {high:.0f} %)",
-        share=100 * sign.flagged_share,
-        low=100 * low,
-        high=100 * high,
+        "{flagged} of {all}, {share:.0%} ({low:.0%} to {high:.0%})",
+        share=sign.flagged_share,
+        low=low,
+        high=high,
         **counts,
     )
 
@@ -133,7 +133,7 @@ def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
         minutes = ngettext("{count:,} minute", "{count:,} minutes", round(heard.total_minutes))
         parts = [minutes]
         if heard.usable_share is not None:
-            parts.append(_("{share:.0f} % good enough to compare", share=100 * heard.usable_share))
+            parts.append(_("{share:.0%} good enough to compare", share=heard.usable_share))
         facts.append((_("Sound"), _SEPARATOR.join(parts)))
     if heard.issue_counts:
         worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]

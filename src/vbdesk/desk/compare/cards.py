@@ -27,7 +27,7 @@ from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, pgettext
 from vbdesk.report.reader_words import level_word
 
-_SIDE_PADDING = 20
+_SIDE_PADDING, _GAP = 20, 12
 _ONE_LINE_FROM = 720
 _VALUE_WIDTH, _CHOICE_WIDTH = 128, 300
 MARKS = ("◇", "◆")
@@ -225,9 +225,12 @@ class PairsCard(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
+        rows = (self._head, *self.rows)
         one_line = self.width() >= self._theme.px(_ONE_LINE_FROM)
-        for row in (self._head, *self.rows):
-            row.arrange(one_line=one_line)
+        beside = self.width() - 2 * _SIDE_PADDING - 2 * (self._theme.px(_VALUE_WIDTH) + _GAP)
+        above = not one_line and max(row.least_name() for row in rows) > beside
+        for row in rows:
+            row.arrange(one_line=one_line, name_above=above)
 
 
 def _value_width(theme: Theme) -> int:
@@ -236,30 +239,39 @@ def _value_width(theme: Theme) -> int:
 
 
 class PairRow(QWidget):
-    """Name, left, right and difference; the difference is below in narrow windows."""
+    """Name, left, right and difference; in narrow windows the difference is below, then the name above."""
 
     def __init__(
         self, name: QWidget, left: QWidget, right: QWidget, words: QWidget, below: QWidget | None = None
     ) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._words, self._below = words, below
+        self._name, self._values, self._words, self._below = name, (left, right), words, below
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(_SIDE_PADDING, 9, _SIDE_PADDING, 9)
-        self._grid.setHorizontalSpacing(12)
+        self._grid.setHorizontalSpacing(_GAP)
         self._grid.setVerticalSpacing(6)
         self._grid.setColumnStretch(0, 5)
-        for column, part in enumerate((name, left, right)):
-            self._grid.addWidget(part, 0, column, Qt.AlignmentFlag.AlignVCenter)
-        self._one_line: bool | None = None
+        self._arranged: tuple[bool, bool] | None = None
         self.arrange(one_line=True)
 
-    def arrange(self, *, one_line: bool) -> None:
-        """Put the difference to the right or below."""
-        if one_line == self._one_line:
+    def least_name(self) -> int:
+        """Width of the longest word of the name, in pixels."""
+        return max(
+            part.least_width() for part in (self._name, *self._name.findChildren(Text)) if isinstance(part, Text)
+        )
+
+    def arrange(self, *, one_line: bool, name_above: bool = False) -> None:
+        """Put the difference to the right or below, and the name before the values or above them."""
+        if (one_line, name_above) == self._arranged:
             return
-        self._one_line = one_line
-        self._grid.removeWidget(self._words)
+        self._arranged = one_line, name_above
+        for part in (self._name, *self._values, self._words):
+            self._grid.removeWidget(part)
+        top = 1 if name_above else 0
+        self._grid.addWidget(self._name, 0, 0, 1, 3 if name_above else 1, Qt.AlignmentFlag.AlignVCenter)
+        for column, part in enumerate(self._values, start=1):
+            self._grid.addWidget(part, top, column, Qt.AlignmentFlag.AlignVCenter)
         self._grid.setColumnStretch(3, 7 if one_line else 0)
         for column in (1, 2):
             width = _value_width(self._theme) if one_line else self._theme.px(_VALUE_WIDTH)
@@ -267,10 +279,10 @@ class PairRow(QWidget):
         if one_line:
             self._grid.addWidget(self._words, 0, 3)
         else:
-            self._grid.addWidget(self._words, 1, 0, 1, 3)
+            self._grid.addWidget(self._words, top + 1, 0, 1, 3)
         if self._below is not None:
             self._grid.removeWidget(self._below)
-            self._grid.addWidget(self._below, 2, 0, 1, 4 if one_line else 3)
+            self._grid.addWidget(self._below, top + 2, 0, 1, 4 if one_line else 3)
         self.updateGeometry()
 
 

@@ -20,6 +20,7 @@ from vbdesk.desk.help.guide import Chapter, Guide, anchor_of, right_to_left
 from vbdesk.desk.help.view_model import About, HelpViewModel, translation_notes
 from vbdesk.desk.ui.buttons import KeyCap
 from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import shortcut_groups
 from vbdesk.desk.ui.text import Text
@@ -233,7 +234,7 @@ class HelpWindow(QWidget):
     def _shortcut_part(self) -> QWidget:
         content = QWidget()
         column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 16, 0)
+        column.setContentsMargins(margins(0, 0, 16, 0))
         column.setSpacing(16)
         for group in shortcut_groups():
             card = Card(group.title)

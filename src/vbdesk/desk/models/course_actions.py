@@ -145,7 +145,7 @@ class CourseActions(QObject):
         offered[CourseChange.MOVE] = _("Move to another subject")
         if item is not None:
             offered[CourseChange.ERASE] = _("Erase")
-        title = _("{recording} of {subject}", recording=title_of(member.recorded_at), subject=subject)
+        title = _("{subject}: {recording}", subject=subject, recording=title_of(member.recorded_at))
         notes = self._library.subject_notes
         others = {*self._library.groups(), *self._library.responses.trajectories()} - {member.group_id}
         groups = sorted(notes.note_of(group_id).alias or group_id for group_id in others)

@@ -68,8 +68,8 @@ def _position(metric: ExtendedMetric) -> str:
         return _("In the middle")
     anchor = _anchor(metric, end)
     if abs(metric.score_mean - 0.5) >= _NEAR_AN_ANCHOR:
-        return _("Near {anchor}", anchor=anchor)
-    return _("Towards {anchor}", anchor=anchor)
+        return _("Near “{anchor}”", anchor=anchor)
+    return _("Towards “{anchor}”", anchor=anchor)
 
 
 def _expected(metric: ExtendedMetric) -> dict[str, float]:

@@ -143,6 +143,8 @@ def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
 def with_unit(value: float, unit: str) -> str:
     """A value with three digits and its unit."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    if unit == "%":
+        return formats.figure(value / 100, f".{digits}%")
     figure = formats.figure(value, f".{digits}f")
     # Translators: a measured value with its unit, as in "178 Hz".
     return _("{value} {unit}", value=figure, unit=unit) if unit else figure

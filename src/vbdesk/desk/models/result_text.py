@@ -257,9 +257,10 @@ def _flagged_share(model: ModelName | None) -> str:
     if share is None or model is None:
         return ""
     return _(
-        "The {model} analysis flags about {percent} % of healthy speakers: of 100 people without any of these "
+        "The {model} analysis flags about {share:.0%} of healthy speakers: of 100 people without any of these "
         "conditions, about {percent} would show at least one signal at consider or above.",
         model=label_of(model.value),
+        share=share,
         percent=round(100 * share),
     )
 

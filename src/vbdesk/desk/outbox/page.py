@@ -5,7 +5,7 @@ from functools import cached_property
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
@@ -63,7 +63,7 @@ _NOT_READ = "\N{EN DASH}"
 _WIDE_WIDTHS = (300, 162, 300, 270, 140)
 _WIDE_FROM = 1300
 _NARROW_WIDTHS = (164, 154, 150, 172, 118)  # with large text: actions stay, and usual ids are whole
-_LEAST_ROWS = 36 + 2 * 55 + 48  # with less space the page scrolls, so that the list keeps some rows
+_LEAST_ROWS = 36 + 2 * 55  # with less space the page scrolls, so that the list keeps some rows
 _FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room of the figures
 
 
@@ -109,6 +109,7 @@ class OutboxPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
+        self._stack.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         card = Card(padding=1)
         card.body.setSpacing(0)
         card.body.addWidget(self._stack, 1)
@@ -126,8 +127,6 @@ class OutboxPage(QWidget):
         self.undo.float_over(self)
         self.course_notice.float_over(self)
         self._faces = FillingStack()
-        self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
-        self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._faces.addWidget(card)
         layout.addWidget(self._faces, 1)
         whole = QVBoxLayout(self)

@@ -295,11 +295,13 @@ def _value(value: object, unit: str, *, up: bool = False) -> str:
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
     steps = -whole(-value * 10**digits) if up else whole(value * 10**digits)
-    number = formats.number(steps / 10**digits, f".{digits}f").replace("-", "−")
+    if unit == "%":
+        return formats.figure(steps / 10**digits / 100, f".{digits}%")
+    number = formats.figure(steps / 10**digits, f".{digits}f")
     return _(_UNITS[unit], number=number) if unit else number
 
 
-_UNITS = {"s": N_("{number} s"), "%": N_("{number} %"), "dB": N_("{number} dB")}
+_UNITS = {"s": N_("{number} s"), "dB": N_("{number} dB")}
 
 
 def _silence(quality: Mapping[str, Any]) -> Silence:

@@ -94,8 +94,8 @@ class CheckView(QWidget):
         self._foot.setContentsMargins(0, *((0, 0, 0) if low else (8, 0, 8)))
         narrow = self.width() < max(px(_NARROW), px(_REASON) + self._buttons.sizeHint().width())
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
-        for box in (self._foot, self._below):
-            box.setDirection(down if narrow else across)
+        self._foot.setDirection(down if narrow else across)
+        self._below.setDirection(down if self.width() < px(_NARROW) else across)
         self.keep.setText(_("Keep") if narrow else _("Keep, do not send"))
         self.keep.setAccessibleName(_("Keep, do not send"))
 

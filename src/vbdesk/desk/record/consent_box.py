@@ -1,14 +1,15 @@
 """Consent on the Record page: what is in force, or a tick with its kind and wording."""
 
 from PySide6.QtCore import QLocale, Qt, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.consent_text import kind_words, other_language_words
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, TickBox
+from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _
@@ -16,7 +17,6 @@ from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind
 from vbdesk.outbox.library.consent_wordings import ConsentWording
 
 _WORDING_WIDTH, _WORDING_HEIGHT = 520, 380
-_KIND_PADDING = 76  # icons and gaps of the choice
 
 
 class ConsentTick(TickBox):
@@ -44,12 +44,9 @@ class ConsentBox(QWidget):
             self.kind.addItem(kind_words(kind), kind.value)
         self.read_button = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.read_button.setAccessibleName(_("Show the wording of the consent"))
-        self._more = QWidget()
-        more = self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._more)
-        more.setContentsMargins(0, 0, 0, 0)
-        more.setSpacing(8)
-        more.addWidget(self.kind, 1)
-        more.addWidget(self.read_button)
+        self.kind.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
+        self.kind.setMinimumWidth(1)  # below the other it may be as narrow as the card
+        self._more = StackingRow((self.kind, self.read_button), least=0, spacing=8, shares=(1, 0), whole=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
@@ -60,13 +57,6 @@ class ConsentBox(QWidget):
         self.read_button.clicked.connect(self._show_wording)
         model.changed.connect(self._show)
         self._show()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
-        super().resizeEvent(event)
-        words = max(self.kind.fontMetrics().horizontalAdvance(kind_words(kind)) for kind in GIVEN_KINDS)
-        needed = words + app_theme().px(_KIND_PADDING) + self.read_button.sizeHint().width() + 8
-        narrow = self.width() < needed
-        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     @Slot()
     def _show(self) -> None:

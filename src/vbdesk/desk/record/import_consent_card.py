@@ -1,8 +1,7 @@
 """Note the consent of several subjects of an import at once."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.record.consent_box import show_wording
@@ -13,7 +12,7 @@ from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.consent_wordings import consent_wording
@@ -31,7 +30,6 @@ class ImportConsentCard(QWidget):
     check_wanted = Signal()
 
     def __init__(self, model: IntakeViewModel) -> None:
-        self._theme = app_theme()
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
@@ -65,18 +63,9 @@ class ImportConsentCard(QWidget):
         fields = StackingRow((self.kind, self.asked_by), least=_FIELD_WIDTH, spacing=8)
         lower = field_with_buttons(fields, self.wording, self.note, least=2 * _FIELD_WIDTH, spacing=8)
         upper = field_with_buttons(words, self.check, least=_WORDS_WIDTH, spacing=8)
-        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._parts.setContentsMargins(0, 0, 0, 0)
-        self._parts.setSpacing(8)
-        self._parts.addWidget(upper, 2)
-        self._parts.addWidget(lower, 3)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
-        super().resizeEvent(event)
-        fields = self._theme.px(2 * _FIELD_WIDTH) + self.wording.sizeHint().width() + self.note.sizeHint().width()
-        words = self._theme.px(_WORDS_WIDTH) + self.check.sizeHint().width()
-        narrow = self.width() < fields + words
-        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(StackingRow((upper, lower), least=0, spacing=8, shares=(2, 3), whole=True))
 
     @Slot()
     def show_state(self) -> None:

@@ -1,15 +1,14 @@
 """Fill subject and time of an import from the names of its files; the time zone; rows to leave out; undo."""
 
 from PySide6.QtCore import QStringListModel, Qt, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QCompleter, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCompleter, QListView, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
-from vbdesk.desk.ui.flow_layout import field_with_buttons
+from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, translated
 from vbdesk.outbox.imports.import_draft import PatternPreview
 
@@ -22,15 +21,15 @@ class NamePatternCard(QWidget):
     """Binds the part of `IntakeViewModel` that concerns all rows."""
 
     def __init__(self, model: IntakeViewModel) -> None:
-        self._theme = app_theme()
         super().__init__()
-        self._model, self._narrow = model, False
+        self._model = model
         self.pattern = LineField(icon="search", placeholder=_("Date and time, found automatically"))
         self.pattern.setAccessibleName(_("Pattern of the file names"))
         self.pattern.setAccessibleDescription(
             _("{subject}, {date}, {time}, {year}, {month} and {day} match these parts, * matches any text.")
         )
-        self.pattern.setToolTip(self.pattern.accessibleDescription())
+        told = self.pattern.placeholderText(), self.pattern.accessibleDescription()
+        self.pattern.setToolTip("\n".join(told))  # the hint too: a narrow field cuts it
         self.fill = secondary_button(_("Fill from names"))
         self.zone = ChoiceField("globe")
         self.zone.setAccessibleName(_("Time zone of the times without one"))
@@ -51,36 +50,31 @@ class NamePatternCard(QWidget):
 
     def _lay_out(self) -> None:
         self._labels = [Text(_("File names"), Role.LABEL_MEDIUM), Text(_("Time zone"), Role.LABEL_MEDIUM)]
-        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._parts.setSpacing(_GAP)
+        parts = []
         for label, controls in zip(
             self._labels, ((self.pattern, self.fill), (self.zone, self.leave_out, self.undo)), strict=True
         ):
             label.setBuddy(controls[0])
-            part = QVBoxLayout()
-            part.setSpacing(4)
-            part.addWidget(label)
-            part.addWidget(field_with_buttons(*controls, least=_FIELD_WIDTH))
-            self._parts.addLayout(part, 1)
+            part = QWidget()
+            lines = QVBoxLayout(part)
+            lines.setContentsMargins(0, 0, 0, 0)
+            lines.setSpacing(4)
+            lines.addWidget(label)
+            lines.addWidget(field_with_buttons(*controls, least=_FIELD_WIDTH))
+            parts.append(part)
+        self._parts = StackingRow(parts, least=0, spacing=_GAP, whole=True)
+        # queued: a label that appears lays all parents out at once, also while one of them is at it
+        self._parts.stacked_changed.connect(self._on_stacked, Qt.ConnectionType.QueuedConnection)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addLayout(self._parts)
+        column.addWidget(self._parts)
         column.addWidget(self.found)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
-        super().resizeEvent(event)
-        behind_zone = self.leave_out.sizeHint().width() + _GAP + self.undo.sizeHint().width()
-        fields = (
-            self._theme.px(_FIELD_WIDTH),
-            self.pattern.minimumSizeHint().width(),
-            self.zone.minimumSizeHint().width(),
-        )
-        half = max(fields) + _GAP + max(self.fill.sizeHint().width(), behind_zone)  # so that no half breaks its line
-        self._narrow = narrow = self.width() < 2 * half + _GAP
-        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+    @Slot(bool)
+    def _on_stacked(self, stacked: bool) -> None:
         for label in self._labels:  # low windows are narrow, too: the icons and placeholders say enough
-            label.setVisible(not narrow)
+            label.setVisible(not stacked)
 
     def _offer_examples(self) -> None:
         popup = QListView()
@@ -112,7 +106,7 @@ class NamePatternCard(QWidget):
     @Slot(object, str)
     def _show_found(self, preview: PatternPreview | None, fault: str) -> None:
         told = [fault] if preview is None else self._sentences(preview)
-        self.found.setText(told[0] if self._narrow else " ".join(told))
+        self.found.setText(told[0] if self._parts.is_stacked() else " ".join(told))
         self.found.setToolTip(" ".join(told))
         self.found.set_ink("fail" if preview is None else "text2")
 

@@ -8,6 +8,7 @@ from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_model import RecordForm
 from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
+from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import PromptLabel, Text
@@ -104,21 +105,29 @@ class SpeakerWindow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(_SIDES, 40, _SIDES, 40)
         column.setSpacing(24)
+        words = QWidget()
+        middle = QVBoxLayout(words)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(self.prompt)
+        middle.addStretch(1)
+        self._words = scroll_area(words)
         column.addLayout(head)
-        column.addStretch(1)
-        column.addWidget(self.prompt)
+        column.addWidget(self._words, 1)
         column.addWidget(self.picture, 6)
-        column.addStretch(1)
         column.addWidget(self.progress)
 
     def _fit(self) -> None:
-        """Use the largest type that needs no scrolling."""
+        """Use the largest type that needs no scrolling; beside a picture, leave the text its lines."""
         rest = 80 + 3 * 24 + self._theme.px(40)
         width = max(1, self.width() - 2 * _SIDES)
+        pictured = self.picture.isVisibleTo(self)
         for role in _ROLES:
             self.prompt.show_text(self.prompt.plain_text(), role)
-            if self.picture.isVisibleTo(self) or self.prompt.heightForWidth(width) + rest <= self.height():
+            if pictured or self.prompt.heightForWidth(width) + rest <= self.height():
                 break
+        lines = min(self.prompt.heightForWidth(width), self.height() // 2)
+        self._words.setMinimumHeight(lines if pictured else 0)
 
     @Slot(object)
     def _show_form(self, form: RecordForm) -> None:

@@ -23,7 +23,7 @@ class VersionTile(QAbstractButton):
         self._theme = app_theme()
         super().__init__(parent)
         self.version = version
-        self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
+        self._figures = " · ".join(_("{name}: {figure}", name=name, figure=value) for name, value in version.figures)
         time, length = local_time_of_day(version.recorded_at), clock_words(version.seconds)
         self._when = _("{time}, {length}", time=time, length=length)
         self.setText(_("Version {number}", number=version.number))

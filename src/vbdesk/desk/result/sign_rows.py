@@ -11,6 +11,7 @@ from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.range_marks import OwnRangeStrip
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
@@ -137,7 +138,7 @@ class SignRowView(QWidget):
         self._column.setSpacing(6)
         self._column.addLayout(grid)
         if researcher:
-            figures = " · ".join(_("{name} {figure}", name=name, figure=figure) for name, figure in sign.figures)
+            figures = " · ".join(_("{name}: {figure}", name=name, figure=figure) for name, figure in sign.figures)
             self._column.addWidget(Text(figures, Role.LABEL, "text2", wrap=True))
 
     @Slot()
@@ -200,11 +201,11 @@ class _Share(QWidget):
         self.sentence.hide()
         self.button.clicked.connect(self._toggle)
         column = QVBoxLayout(self)
-        column.setContentsMargins(_SIDE - 11, 6, _SIDE, 8)
+        column.setContentsMargins(margins(_SIDE - 11, 6, _SIDE, 8))
         column.setSpacing(4)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
         inset = QHBoxLayout()
-        inset.setContentsMargins(11, 0, 0, 4)
+        inset.setContentsMargins(margins(11, 0, 0, 4))
         inset.addWidget(self.sentence)
         column.addLayout(inset)
 

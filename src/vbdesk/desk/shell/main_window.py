@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
         for key, page in self._built.items():
             if (isinstance(page, _Unfinished) and page.unfinished()) or has_unsaved_entry(page):
                 title = self._specs[key].title()
-                return _("Save or clear what you typed on the page {page}, then change the language.", page=title)
+                return _("Save or clear what you typed on the page “{page}”, then change the language.", page=title)
         return ""
 
     def show_language(self) -> None:

@@ -1,6 +1,6 @@
 """The Subject page: signals of one person over time, as charts or a table."""
 
-from PySide6.QtCore import QPoint, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
@@ -25,6 +25,7 @@ from vbdesk.desk.ui.card import Card, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.flow_layout import FillingStack, FlowLayout, StackingRow
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
@@ -33,11 +34,11 @@ from vbdesk.language import N_, _, ngettext, pgettext
 
 _ALL = "all"
 _RANGES = (30, 90, 270)  # days
+_LEAST_CHARTS, _LEAST_TABLE = 240, 144  # px at 100 % text; with less, the page scrolls
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
 _AGE_WIDTH = 110  # px at 100 % text; narrower toolbars take two lines
 _CORRECT_WIDTH = 110
 _DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
-_LEAST_HEIGHT = 96  # for large text in a low window
 _KEYS_TIP = N_(
     "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
     "Plus and minus: zoom. With Shift: earlier and later. Enter: open the recording. Escape: take the cursor away."
@@ -58,13 +59,13 @@ class SubjectPage(QWidget):
         self.banner.acted.connect(self._on_banner)
         self.charts = TrajectoryView()
         self.table = CellView(_("Recordings of this subject"), view_model.table, (), stretch=0, row_height=48)
+        self.table.setMinimumHeight(self._theme.px(_LEAST_TABLE))
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", _("Nothing to show yet"), "", action=pgettext("verb", "Record"))
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = FillingStack()
-        self._stack.setMinimumHeight(_LEAST_HEIGHT)
         self.course_card = CourseCard(view_model.course)
         for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.course_card):
             self._stack.addWidget(part)
@@ -85,6 +86,8 @@ class SubjectPage(QWidget):
         self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
+        self._content = content
+        content.installEventFilter(self)
         scroll_whole(self, content)
         self.charts.recording_chosen.connect(view_model.open_recording)
         self.charts.moved.connect(self.range.choose_none)
@@ -124,6 +127,14 @@ class SubjectPage(QWidget):
     def closed(self) -> None:
         """Another page is shown."""
         self.view_model.leave()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let either the charts scroll or the whole page."""
+        layout = self._content.layout()
+        if layout is not None and event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+            others = layout.minimumHeightForWidth(self._content.width()) - self._stack.minimumHeight()
+            self.charts.show_whole(whole=self.height() - others < self._theme.px(_LEAST_CHARTS))
+        return False
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -181,7 +192,7 @@ class SubjectPage(QWidget):
         self._keys = QWidget()
         self._keys.setToolTip(_(_KEYS_TIP))
         keys = QHBoxLayout(self._keys)
-        keys.setContentsMargins(0, 0, 4, 0)
+        keys.setContentsMargins(margins(0, 0, 4, 0))
         keys.setSpacing(6)
         keys.addWidget(Text(_("Move the cursor with"), Role.CAPTION, "text2"))
         arrows = QWidget()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import TagsField
+from vbdesk.desk.ui.margins import margins
 from vbdesk.language import _, ngettext
 
 _TAG, _NONE = "tag", "none"
@@ -39,7 +40,7 @@ class TagMany(QStackedWidget):
         self.cancel_button.clicked.connect(self._show_bar)
         form = QWidget()
         row = QHBoxLayout(form)
-        row.setContentsMargins(20, 4, 12, 4)
+        row.setContentsMargins(margins(20, 4, 12, 4))
         row.setSpacing(8)
         row.addWidget(self.tags, 1)
         for button in (self.cancel_button, self.remove_button, self.add_button):

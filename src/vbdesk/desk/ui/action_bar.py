@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -37,7 +38,7 @@ class ActionBar(QWidget):
         row = PageHeader(sentence, *self._buttons.values(), words_width=_WORDS_WIDTH)
         row.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
         whole = QVBoxLayout(self)
-        whole.setContentsMargins(20, 8, 12, 8)
+        whole.setContentsMargins(margins(20, 8, 12, 8))
         whole.addWidget(row)
 
     def show_actions(self, words: str, shown: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
@@ -85,7 +86,7 @@ class Banner(QWidget):
         words.addWidget(self._sentence)
         words.addStretch(1)
         row = self._row = QHBoxLayout(self)
-        row.setContentsMargins(20, 6, 12, 6)
+        row.setContentsMargins(margins(20, 6, 12, 6))
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)

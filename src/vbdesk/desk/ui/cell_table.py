@@ -11,7 +11,6 @@ from vbdesk.desk.ui.cells import Cell, Row
 Index = QModelIndex | QPersistentModelIndex
 
 _MANY_RUNS = 50
-_LONG = 18  # text that may not fit is shown in full by a tooltip
 
 
 class CellRole(IntEnum):
@@ -133,8 +132,7 @@ class CellTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return row.cells[index.column()].text
         if role == Qt.ItemDataRole.ToolTipRole:
-            text = row.cells[index.column()].text
-            return text if len(text) > _LONG else None
+            return row.cells[index.column()].text or None  # all of it, where a narrow column cuts it
         if role == Qt.ItemDataRole.AccessibleTextRole:
             heading, text = self._names[index.column()], row.cells[index.column()].text
             return f"{heading}: {text}" if heading else text
@@ -147,7 +145,9 @@ class CellTable(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return self._headings[section]
-        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._names[section] or None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
             name = self._names[section]
             return name if name != self._headings[section] else None
         if role == Qt.ItemDataRole.TextAlignmentRole:

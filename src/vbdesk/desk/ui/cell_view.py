@@ -56,6 +56,7 @@ _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
 _LEAST_STRETCH, _LEAST_NARROW = 150, 76
 _TICK, _TICK_GAP = 18, 12
+_LINE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip  # letters may go higher and lower than the line
 _NOWHERE = QPoint(-1, -1)
 
 
@@ -423,20 +424,20 @@ def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) 
     painter.setPen(theme.colour(cell.ink))
     side = Qt.AlignmentFlag.AlignRight if cell.right else Qt.AlignmentFlag.AlignLeft
     if metrics.horizontalAdvance(cell.text) <= area.width():
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
+        painter.drawText(area, _LINE | side, cell.text)
         return
     if cell.name:
         shown = metrics.elidedText(cell.text, Qt.TextElideMode.ElideMiddle, area.width())
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, shown)
+        painter.drawText(area, _LINE | side, shown)
         return
     first, rest = _broken(cell.text, metrics, area.width())
     height = theme.line_height(Role.LABEL)
     top = area.center().y() - (height if rest else height / 2)
-    painter.drawText(QRectF(area.left(), top, area.width(), height), Qt.AlignmentFlag.AlignVCenter | side, first)
+    painter.drawText(QRectF(area.left(), top, area.width(), height), _LINE | side, first)
     if rest:
         shown = metrics.elidedText(rest, Qt.TextElideMode.ElideRight, area.width())
         below = QRectF(area.left(), top + height, area.width(), height)
-        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter | side, shown)
+        painter.drawText(below, _LINE | side, shown)
 
 
 def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
@@ -469,7 +470,7 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: Q
         shown = QFontMetricsF(font).elidedText(text, cut, area.width())
         y = top + (first + second * (place - 1) if place else 0)
         line = QRectF(area.left(), y, area.width(), second if place else first)
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.drawText(line, _LINE, shown)
 
 
 def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, area: QRectF) -> None:
@@ -479,12 +480,13 @@ def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, ar
     painter.setFont(strong)
     painter.setPen(theme.colour("text"))
     line = QRectF(area.left(), top, area.width(), height)
-    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, cell.figures)
-    start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
+    figures = painter.fontMetrics().elidedText(cell.figures, Qt.TextElideMode.ElideRight, int(line.width()))
+    painter.drawText(line, _LINE, figures)
+    start = QFontMetricsF(strong).horizontalAdvance(figures + " ")
     painter.setFont(theme.font(Role.LABEL))
     painter.setPen(theme.colour("text2"))
     more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
-    painter.drawText(mirrored(painter, line.adjusted(start, 0, 0, 0), line), Qt.AlignmentFlag.AlignVCenter, more)
+    painter.drawText(mirrored(painter, line.adjusted(start, 0, 0, 0), line), _LINE, more)
     width = min(area.width(), theme.px(_BAR_WIDTH))
     bar = mirrored(painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), area)
     paint_progress(theme, painter, bar, cell.share)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract.levels import Level
 from vbdesk.language import _, formats
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import STATE_WORDS, OutboxState
 from vbdesk.report.reader_words import level_word
 from vbdesk.report.result_texts import overall_word
 
@@ -50,7 +50,7 @@ class StateCell:
     @property
     def text(self) -> str:
         """The state in a word."""
-        return self.state.value.replace("_", " ").capitalize()
+        return _(STATE_WORDS[self.state])
 
 
 @dataclass(frozen=True, slots=True)

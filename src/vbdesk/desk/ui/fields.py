@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyle,
     QStyleOptionComboBox,
+    QStyleOptionFrame,
     QStylePainter,
     QVBoxLayout,
     QWidget,
@@ -22,6 +23,8 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.tokens import RADIUS
 from vbdesk.language import _
+
+_BESIDE_LABEL = 8
 
 
 class Field(QWidget):
@@ -37,9 +40,11 @@ class Field(QWidget):
         self._fault_icon = IconView("error", "fail", 14)
         self._below = Text(help_text, Role.CAPTION, "text3", wrap=True)
         head = QHBoxLayout()
+        head.setSpacing(_BESIDE_LABEL)
         head.addWidget(self._label, 1)
-        if optional:
-            head.addWidget(Text(_("Optional"), Role.CAPTION, "text3"))
+        self._optional = Text(_("Optional"), Role.CAPTION, "text3") if optional else None
+        if self._optional is not None:
+            head.addWidget(self._optional)
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(0, 0, 0, 0)
@@ -53,6 +58,11 @@ class Field(QWidget):
         column.addWidget(control)
         column.addWidget(self._foot)
         self._show("", fault=False)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        beside = 0 if self._optional is None else self._optional.sizeHint().width() + _BESIDE_LABEL
+        least = super().minimumSizeHint()
+        return QSize(max(least.width(), self._label.least_width() + beside), least.height())
 
     def set_label(self, label: str) -> None:
         """Show another label."""
@@ -86,7 +96,8 @@ class Field(QWidget):
             edit.style().polish(edit)
 
 
-_LEAD, _SIDES = 53, 26  # width around the text of a field with an icon before it, and without
+_QT_PADDING = 2  # beside the text of a field, by Qt
+_LIST_SIDES = 40  # width around the text of a choice, with a scroll bar
 
 
 class LineField(QLineEdit):
@@ -126,7 +137,10 @@ class LineField(QLineEdit):
         _place_icons(self._theme, self, self._lead, self._trail)
         hint = self.placeholderText()
         if self.toolTip() in ("", hint):  # Qt cuts a hint that does not fit
-            room = self.width() - self._theme.px(_LEAD if self._lead is not None else _SIDES)
+            option = QStyleOptionFrame()
+            self.initStyleOption(option)
+            words = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
+            room = words.marginsRemoved(self.textMargins()).width() - 2 * _QT_PADDING
             self.setToolTip(hint if self.fontMetrics().horizontalAdvance(hint) > room else "")
 
 
@@ -186,8 +200,13 @@ class ChoiceField(QComboBox):
         prepare_corners(self.view().window())
 
     def showPopup(self) -> None:  # noqa: D102
+        wanted = self.view().sizeHintForColumn(0) + self._theme.px(_LIST_SIDES)
+        self.view().setMinimumWidth(min(max(self.width(), wanted), self.window().width()))  # no choice is cut
         super().showPopup()
-        cut_corners(self.view().window(), RADIUS["control"])
+        popup = self.view().window()
+        if self.isRightToLeft():
+            popup.move(max(0, self.mapToGlobal(self.rect().topRight()).x() + 1 - popup.width()), popup.y())
+        cut_corners(popup, RADIUS["control"])
 
     def setAccessibleName(self, name: str) -> None:  # noqa: D102
         super().setAccessibleName(name)

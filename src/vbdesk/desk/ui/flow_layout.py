@@ -3,9 +3,10 @@
 What becomes narrower never becomes lower. Otherwise the scroll bar of an area around it could come and go without end.
 """
 
+import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QLayoutItem, QStackedWidget, QStyle, QWidget
 
@@ -115,7 +116,15 @@ def field_with_buttons(field: QWidget, *buttons: QWidget, least: int = 200, spac
 
 
 class StackingRow(QWidget):
-    """Parts side by side that share the width, or one below the other where a part would get too little."""
+    """Parts side by side that share the width, or one below the other where a part would get too little.
+
+    Its preferred width is that of one line.
+
+    Signals:
+        stacked_changed: (bool) its parts are now below each other, or side by side again.
+    """
+
+    stacked_changed = Signal(bool)
 
     def __init__(
         self,
@@ -146,12 +155,24 @@ class StackingRow(QWidget):
             self._box.addWidget(part, share)
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
-        widest = max(part.minimumSizeHint().width() for part, _share in self._parts)
+        widest = max(_least_width(part) for part, _share in self._parts)
         return QSize(widest, super().minimumSizeHint().height())
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(self._one_line(), super().sizeHint().height())
+
+    def is_stacked(self) -> bool:
+        """Whether the parts are below each other."""
+        return self._box.direction() is QBoxLayout.Direction.TopToBottom
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._arrange()
+
+    def event(self, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.LayoutRequest:  # a part came, went, or has other words
+            self._arrange()
+        return super().event(event)
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: D102
         super().changeEvent(event)
@@ -159,21 +180,54 @@ class StackingRow(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
-        least = self._theme.px(self._least)
-        widths = [
-            max(least, part.minimumSizeHint().width()) if share and not self._whole else part.sizeHint().width()
-            for part, share in self._parts
-            if not part.isHidden()
-        ]
-        narrow = sum(widths) + self._box.spacing() * (len(widths) - 1) > self.width()
-        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
-        if self._box.direction() is not direction:
-            self._box.setDirection(direction)
+        narrow = self._one_line() > self.width()
+        if self.is_stacked() is not narrow:
+            self._box.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
             self.updateGeometry()
+            self.stacked_changed.emit(narrow)
+
+    def _one_line(self) -> int:
+        """Width at which every part gets what it needs, side by side."""
+        least, shown = self._theme.px(self._least), [each for each in self._parts if not each[0].isHidden()]
+        whole, shares, fixed, per_share = self._whole, 0, 0, 0.0
+        for part, share in shown:
+            preferred = max(part.sizeHint().width(), part.minimumWidth())
+            width = preferred if whole or not share else max(least, _least_width(part))
+            if share:
+                shares += share
+                per_share = max(per_share, width / share)
+            else:
+                fixed += width
+        return math.ceil(per_share * shares) + fixed + self._box.spacing() * max(0, len(shown) - 1)
+
+
+def _least_width(part: QWidget) -> int:
+    return part.minimumWidth() or part.minimumSizeHint().width()
 
 
 class FillingStack(QStackedWidget):
-    """Pages that take the height that is left, whatever the lines of their texts need."""
+    """Pages that take the height that is left, but never less than what the page in front needs in this width."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(self._measure)
 
     def hasHeightForWidth(self) -> bool:  # noqa: D102
         return False
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(super().sizeHint().width(), self.minimumHeight())
+
+    def event(self, event: QEvent) -> bool:  # noqa: D102
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+            self._measure()
+        return super().event(event)
+
+    @Slot()
+    def _measure(self) -> None:
+        page = self.currentWidget()
+        layout = None if page is None else page.layout()
+        if layout is not None and layout.hasHeightForWidth():
+            self.setMinimumHeight(layout.minimumHeightForWidth(self.width()))
+        elif page is not None:
+            self.setMinimumHeight(max(page.minimumHeight(), page.minimumSizeHint().height()))

@@ -33,8 +33,9 @@ QLineEdit, QPlainTextEdit, QComboBox {
 QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
     background: $sunken; color: $text3; border-color: $sunken;
 }
+QLineEdit, QComboBox { padding-top: ${line_pad}px; padding-bottom: ${line_pad}px; min-height: ${line_height}px; }
 QLineEdit[fault="true"] { border-color: $fail; }
-QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
+QLineEdit[bare="true"] { border: none; padding: 0; min-height: ${bare_height}px; background: transparent; }
 QComboBox { padding-$end: ${trail_pad}px; combobox-popup: 0; }
 QComboBox[leading="true"] { padding-$start: ${lead_pad}px; }
 QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
@@ -70,6 +71,8 @@ QScrollBar::handle { background: $control; border-radius: 3px; min-height: 32px;
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
+QAbstractScrollArea::corner { background: transparent; border: none; }
+
 QTableView, QTreeView, QListView {
     background: $surface; color: $text; border: none; outline: 0; gridline-color: $border;
     selection-background-color: $accenttint; selection-color: $text;
@@ -94,6 +97,9 @@ def style_sheet(colours: Palette, px: Callable[[float], int], *, right_to_left: 
     caption = px(TYPE_SCALE[Role.CAPTION].size)
     measures = {
         "field_pad": px(8),
+        "line_pad": px(4),  # letters of some scripts go far above and below the line
+        "line_height": px(25) + 2,
+        "bare_height": px(24),
         "lead_pad": px(40),
         "trail_pad": px(32),
         "row": px(28),

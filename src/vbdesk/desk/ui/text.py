@@ -1,16 +1,19 @@
 """Text in a type role and a colour token."""
 
+import re
 from html import escape
+from unicodedata import bidirectional
 
-from PySide6.QtCore import QEvent, QLocale, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QLocale, QPointF, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QTextLayout, QTextOption
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QWidget
 
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import ARABIC_FAMILY, TYPE_SCALE
 
 _LEAST_PX = 48
 _ARABIC_LINE = 1.2  # Arabic letters go higher and lower
+_FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")  # letters of Hebrew, Arabic and their kin
 _AT_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -55,16 +58,65 @@ class Text(QLabel):
         self._role = role
         self._fit()
 
+    def least_width(self) -> int:
+        """Width of the longest word, in pixels; with less, a wrapped text is cut."""
+        return max(map(self.fontMetrics().horizontalAdvance, self.text().split()), default=0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        plain = self.textFormat() is Qt.TextFormat.PlainText
+        if plain and self.wordWrap() and _FROM_RIGHT.search(self.text()):
+            self._paint_lines()
+        else:
+            super().paintEvent(event)
+
     def changeEvent(self, event: QEvent) -> None:  # noqa: D102
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self._fit()
+
+    def _paint_lines(self) -> None:
+        """Paint wrapped lines; QLabel moves lines from right to left by the blank at which they are broken."""
+        lines = QTextLayout(self.text().replace("\n", "\N{LINE SEPARATOR}"), self.font())
+        way = Qt.LayoutDirection.RightToLeft if _begins_from_right(self.text()) else Qt.LayoutDirection.LeftToRight
+        option = QTextOption(QStyle.visualAlignment(way, self.alignment()))
+        option.setTextDirection(way)
+        lines.setTextOption(option)
+        area, height = self.contentsRect(), 0.0
+        lines.beginLayout()
+        while (line := lines.createLine()).isValid():
+            line.setLineWidth(area.width())
+            line.setPosition(QPointF(0, height))
+            height += line.height() + self.fontMetrics().leading()
+        lines.endLayout()
+        room = area.height() - height + self.fontMetrics().leading()
+        if self.alignment() & Qt.AlignmentFlag.AlignTop:
+            room = 0
+        elif self.alignment() & Qt.AlignmentFlag.AlignVCenter:
+            room /= 2
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        lines.draw(painter, QPointF(area.left(), area.top() + room))
+        painter.end()
 
     def _fit(self) -> None:
         font = self._theme.font(self._role)
         if font != self.font():
             self.setFont(font)
         self.setMinimumHeight(self._theme.line_height(self._role))
+
+
+def _begins_from_right(text: str) -> bool:
+    """Whether the first letter that has a direction and is not isolated runs from right to left."""
+    depth = 0
+    for letter in text:
+        kind = bidirectional(letter)
+        if kind in ("LRI", "RLI", "FSI"):
+            depth += 1
+        elif kind == "PDI":
+            depth -= 1
+        elif depth == 0 and kind in ("L", "R", "AL"):
+            return kind != "L"
+    return False
 
 
 class ElidedText(Text):

@@ -362,8 +362,8 @@ def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
         return CheckRow("Speech", CheckRating.FAIL, value, "s", limit, None, limit_text, sentence, few.missed)
     words, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
     verdict = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=whole(value), limit=limit)
-    limit_text = _filled(words.limit, limit=limit)
+    sentence = _sentence(words, verdict, value=whole(value) / 100, limit=limit / 100)
+    limit_text = _filled(words.limit, limit=limit / 100)
     return CheckRow("Speech", verdict, value, "%", limit, None, limit_text, sentence, _missed(words, verdict))
 
 
@@ -382,8 +382,8 @@ def _clipping(figures: TakeFigures, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.clipping.clipped_percent_above
     value = figures.clipped_percent
     verdict = _at_least(-value, -limit - words.watch_span, words.watch_span)
-    sentence = _sentence(words, verdict, value=value, limit=limit)
-    limit_text = _filled(words.limit, limit=limit)
+    sentence = _sentence(words, verdict, value=value / 100, limit=limit / 100)
+    limit_text = _filled(words.limit, limit=limit / 100)
     return CheckRow("Clipping", verdict, value, "%", None, limit, limit_text, sentence, _missed(words, verdict))
 
 

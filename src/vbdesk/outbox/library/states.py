@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from vbdesk.language import N_
+
 
 class OutboxState(StrEnum):
     """How far a recording is on its way to a result.
@@ -20,6 +22,21 @@ class OutboxState(StrEnum):
     FAILED = "failed"
     TIMED_OUT = "timed_out"
     NEEDS_ATTENTION = "needs_attention"
+
+
+STATE_WORDS = {
+    OutboxState.CHECKED: N_("Checked"),
+    OutboxState.WAITING: N_("Waiting"),
+    OutboxState.HANDED_OVER: N_("Handed over"),
+    OutboxState.UPLOADING: N_("Uploading"),
+    OutboxState.SUBMITTED: N_("Submitted"),
+    OutboxState.RUNNING: N_("Running"),
+    OutboxState.DONE: N_("Done"),
+    OutboxState.FAILED: N_("Failed"),
+    OutboxState.TIMED_OUT: N_("Timed out"),
+    OutboxState.NEEDS_ATTENTION: N_("Needs attention"),
+}
+"""Each state in a word for people."""
 
 
 class Fix(StrEnum):

@@ -177,6 +177,8 @@ def _named(feature: VocalFeature) -> str:
 
 def _amount(feature: VocalFeature) -> str:
     """`4.21 semitones`."""
+    if feature.unit == "%":
+        return _rounded(feature.value, "%")
     value = _rounded(feature.value)
     return _("{value} {unit}", value=value, unit=unit_word(feature.unit)) if feature.unit else value
 
@@ -274,10 +276,10 @@ def _scores(subject: ReportInput) -> Iterator[dict[str, Any]]:
     }
 
 
-def _rounded(value: float) -> str:
-    """Format with about three significant digits."""
+def _rounded(value: float, kind: str = "f") -> str:
+    """Format with about three significant digits; with the kind `%`, a value in percent gets the sign."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return formats.number(value, f".{digits}f").replace("-", "−")
+    return formats.figure(value / 100 if kind == "%" else value, f".{digits}{kind}")
 
 
 def _format_figure(value: float | None, form: str) -> str:

@@ -33,7 +33,7 @@ def subjects_document(records: Sequence[SubjectRecord], options: ReportOptions) 
         options,
         title=_("Subjects over time") if several else _("Subject over time"),
         name=name,
-        description=_("Report of {name}.", name=name),
+        description=_("Report: {name}.", name=name),
         attachments=attached_tables(records, options) if options.attach else (),
     )
     return frame | {

@@ -1,7 +1,6 @@
 """Walks through the real window: a desktop of the rig around a script, and its steps inside, each with a picture."""
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,7 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-E2E = Path(__file__).resolve().parents[1] / "e2e"
+from support.programs import absent
+
+E2E = Path(__file__).resolve().parents[2] / "e2e"
 NEEDED = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "setpriv", "xdotool", "scrot")
 SIZE = "1320x880"
 sys.path.append(str(E2E))
@@ -32,9 +33,8 @@ def run(script: str, about: str, walk: Callable[[Path, str], int], languages: Se
     parser.add_argument("--pictures", type=Path, help="a folder for screenshots of every step")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    missing = [name for name in NEEDED if shutil.which(name) is None]
-    if missing:
-        print(f"skipped: the rig needs {', '.join(missing)}: packaging/bootstrap.py test installs them")
+    if why := absent(NEEDED):
+        print(f"skipped: {Path(script).stem}: {why}")
         return 0
     tags = (options.language or languages) if languages else [""]
     with tempfile.TemporaryDirectory() as scratch:

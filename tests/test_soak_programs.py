@@ -1,0 +1,51 @@
+"""`bootstrap.py soak` installs every program that a soak names."""
+
+import ast
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOAK = ROOT / "tests" / "soak"
+PACKAGES = runpy.run_path(str(SOAK / "support" / "programs.py"))["PACKAGES"]
+packages_of = runpy.run_path(str(ROOT / "packaging" / "bootstrap.py"))["system_packages"]
+
+
+def needed():
+    """Programs that each soak names in its NEEDED."""
+    return {
+        path.stem: ast.literal_eval(node.value)
+        for path in sorted(SOAK.rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "NEEDED"
+    }
+
+
+def test_every_program_that_a_soak_needs_is_in_a_package_that_is_installed_for_it():
+    soaks = needed()
+    assert soaks.keys() >= {"container_image", "installed_program", "rig_walk", "windows_package"}
+    assert {program for programs in soaks.values() for program in programs} == PACKAGES.keys()
+    installed = set(packages_of("soak"))
+    for soak, programs in soaks.items():
+        assert {PACKAGES[program] for program in programs} <= installed, soak
+
+
+@pytest.mark.skipif(shutil.which("dpkg") is None, reason="only Debian knows its packages")
+@pytest.mark.parametrize(("program", "package"), sorted(PACKAGES.items()))
+def test_the_package_has_the_program(program, package):
+    found = shutil.which(program, path="/usr/bin:/usr/sbin")
+    if found is None:
+        pytest.skip(f"{program} is not installed here")
+    places = [found, str(Path(found).resolve()), found.removeprefix("/usr")]
+    told = subprocess.run(["dpkg", "-S", *places], capture_output=True, text=True, check=False).stdout
+    assert package in {line.split(":")[0].strip() for line in told.splitlines()}, told
+
+
+def test_each_job_installs_what_those_before_it_need():
+    run, test, soak = (set(packages_of(job)) for job in ("run", "test", "soak"))
+    assert run < test < soak
+    assert "xvfb" in test - run
+    assert "buildah" in soak - test
