@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,11 +110,15 @@ def _elf_needed(library: Path) -> Iterable[str]:
 
 
 def _pe_needed(library: Path) -> Iterable[str]:
-    return set[str]().union(*pe.Image(library).imports().values())
+    with suppress(pe.NotForWindows):
+        return set[str]().union(*pe.Image(library).imports().values())
+    return ()
 
 
 def _macho_needed(library: Path) -> Iterable[str]:
-    return {name.removeprefix("_") for names in macho.Library(library).imports.values() for name in names}
+    with suppress(macho.NotForMac):  # a library for several processors, of another package
+        return {name.removeprefix("_") for names in macho.Library(library).imports.values() for name in names}
+    return ()
 
 
 def _compile_elf(source: Path, made: Path, stood: Path) -> None:

@@ -74,30 +74,53 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
 }
 """Resource files with texts for people: path in `resources` to patterns of keys, such as `action.*.title`."""
 
+TEMPLATES = ROOT / "resources" / "console" / "templates"
+"""Templates of Jinja with texts for people."""
+
+_OF_INSTALLERS = {
+    "GenericName": "What the program is; in menus, below its name",
+    "Comment": "What the program does; in menus",
+    "Keywords": "Words to find the program by, with a semicolon after each",
+    "summary": "What the program does; in software catalogues",
+    "p": "Description of the program in software catalogues",
+    "comment": "Kind of a file, in file managers",
+}
+_OF_TEMPLATES = {"silent": "false", "trim_blocks": "true", "lstrip_blocks": "true"}
 _HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk authors", "msgid_bugs_address": ""}
 
 
 @cache
 def source_texts() -> Catalog:
     """Every text for people, with where it stands; by file and line."""
+    from jinja2.ext import babel_extract
     from typer.main import get_command  # none of these is known where a wheel is built
 
+    from installers import localized
     from vbdesk.cli.command_language import help_texts
     from vbdesk.cli.main import app
     from vbdesk.contract.catalog import SignName
 
     catalog = Catalog(**_HEADER, creation_date=datetime(2026, 1, 1, tzinfo=UTC))
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in sorted([*SOURCE.rglob("*.py"), *(ROOT / "packaging" / "installers").rglob("*.py")]):
         place = path.relative_to(ROOT).as_posix()
         for _line, texts, comments, context in extract_from_file(
             "python", str(path), keywords=KEYWORDS, comment_tags=TRANSLATOR, strip_comment_tags=True
         ):
+            catalog.add(texts, locations=[(place, None)], auto_comments=comments, context=context)
+    for path in sorted(TEMPLATES.glob("*.html")):
+        place = path.relative_to(ROOT).as_posix()
+        for _line, texts, comments, context in extract_from_file(
+            babel_extract, str(path), keywords=KEYWORDS, comment_tags=TRANSLATOR, options=_OF_TEMPLATES,
+            strip_comment_tags=True,
+        ):  # fmt: skip
             catalog.add(texts, locations=[(place, None)], auto_comments=comments, context=context)
     for name, patterns in RESOURCE_TEXTS.items():
         data = tomllib.loads((ROOT / "resources" / name).read_text(encoding="utf-8"))
         for key, text in texts_of(data):
             if any(re.fullmatch(pattern.replace(".", r"\.").replace("*", "[^.]+"), key) for pattern in patterns):
                 catalog.add(text, locations=[(f"resources/{name}", None)], auto_comments=[key])
+    for path, name, text in localized.english_texts():
+        catalog.add(text, locations=[(path.relative_to(ROOT).as_posix(), None)], auto_comments=[_OF_INSTALLERS[name]])
     for text in help_texts(get_command(app)):
         catalog.add(text, locations=[("src/vbdesk/cli/main.py", None)], auto_comments=["Help of a command"])
     for sign in SignName:

@@ -4,16 +4,30 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from PySide6.QtCore import QCoreApplication, QLocale, Qt
+from PySide6.QtWidgets import QComboBox, QMenu, QTableView, QWidget
 
+from vbdesk.contract.catalog import ModelName
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.reading_language import begin_reading, own_name, show_in, wanted_language
 from vbdesk.desk.subjects.page import SubjectsPage
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.language import Language, _, catalogs, current, language_of, use
 
+CHOSEN_DIRECTION = Qt.WidgetAttribute.WA_SetLayoutDirection
+NAMES = {"vbdesk", "File microphone", "https://", "English", "Deutsch", "Français", "Español", "Português"}
+NAMES |= {
+    "Português (Brasil)",
+    "العربية",
+    "voice.example",
+    "https://voice.example",
+    "F9",
+    *(model.capitalize() for model in ModelName),
+}
 PSEUDO, ENGLISH = "en-XA", Language("en", "en_GB")
 
 
@@ -98,14 +112,16 @@ def test_what_was_typed_is_not_lost(qtbot, desk):
     subject.setFocus()
     qtbot.keyClicks(subject, "ward4-0172")
     page = account_of(qtbot, desk)
-    assert desk.reading.choose(PSEUDO) == ("Save or clear what you typed on the page Record, then change the language.")
+    assert desk.reading.choose(PSEUDO) == (
+        "Save or clear what you typed on the page “Record”, then change the language."
+    )
     page.desk.reading.activated.emit(1)
-    assert "on the page Record" in page.desk.reading_field.below_text()
+    assert "on the page “Record”" in page.desk.reading_field.below_text()
     assert page.desk.reading.currentData() == ""
     assert current() == ENGLISH
     subject.clear()
     page.key.setText("a secret")
-    assert "on the page Account" in desk.reading.choose(PSEUDO)
+    assert "on the page “Account”" in desk.reading.choose(PSEUDO)
 
 
 def test_the_language_waits_for_the_end_of_a_recording(qtbot, desk):
@@ -130,6 +146,68 @@ def test_a_window_with_arabic_runs_from_right_to_left(qtbot, arabic, desk, qapp)
     choose(qtbot, desk, "en")
     assert qapp.layoutDirection() is Qt.LayoutDirection.LeftToRight
     assert desk.window.sidebar.x() == 0
+
+
+def texts(window: QWidget) -> set[str]:
+    """Everything that a window and its parts show or tell, but names."""
+    found: set[str] = set()
+    for part in (window, *window.findChildren(QWidget)):
+        for name in ("text", "title", "windowTitle", "placeholderText", "toolTip"):
+            found.add(str(part.property(name) or ""))
+        found |= {part.accessibleName(), part.accessibleDescription()}
+        if isinstance(part, QComboBox):
+            found |= {part.itemText(place) for place in range(part.count())}
+        elif isinstance(part, QMenu):
+            found |= {action.text() for action in part.actions()}
+        elif isinstance(part, QTableView):
+            heads = range(part.model().columnCount())
+            found |= {str(part.model().headerData(place, Qt.Orientation.Horizontal)) for place in heads}
+    return {text for text in found if any(map(str.isalpha, text))} - NAMES
+
+
+def arabic_texts(window: QWidget) -> set[str]:
+    return {text for text in texts(window) if any("\u0600" <= letter <= "\u06ff" for letter in text)}
+
+
+def against(window: QWidget, direction: Qt.LayoutDirection) -> list[QWidget]:
+    """Parts that run in another direction than the window should, and did not choose it."""
+    chosen = {part for part in window.findChildren(QWidget) if part.testAttribute(CHOSEN_DIRECTION)}
+    chosen |= {inner for part in chosen for inner in part.findChildren(QWidget)}
+    return [part for part in window.findChildren(QWidget) if part not in chosen and part.layoutDirection() != direction]
+
+
+def line_of(sidebar: QWidget) -> str:
+    """The side that has the line."""
+    picture, line = sidebar.grab().toImage(), app_theme().colour("border")
+    places = {"left": 0, "right": picture.width() - 1}
+    return " ".join(side for side, x in places.items() if picture.pixelColor(x, 5) == line)
+
+
+def read_in(qtbot, desk, tag):
+    with qtbot.waitSignal(desk.reading.changed):
+        assert desk.reading.choose(tag) == ""
+
+
+@pytest.mark.parametrize("key", [spec.key for spec in PAGES])
+def test_every_page_is_all_in_the_language_and_the_direction_that_was_chosen(qtbot, desk, key):
+    window = desk.window
+    window.open_page(key)
+    qtbot.waitUntil(lambda: getattr(window.page(), "built", True))
+    for _there_and_back in range(2):
+        english = texts(window)
+        assert english
+        read_in(qtbot, desk, "ar")
+        qtbot.waitUntil(lambda: getattr(window.page(), "built", True))
+        qtbot.waitUntil(lambda english=english: not english & texts(window))
+        assert against(window, Qt.LayoutDirection.RightToLeft) == []
+        assert line_of(window.sidebar) == "left", "beside the page"
+        read_in(qtbot, desk, "en")
+        qtbot.waitUntil(lambda: getattr(window.page(), "built", True))
+        qtbot.waitUntil(
+            lambda: not [text for text in texts(window) if any("\u0600" <= letter <= "\u06ff" for letter in text)]
+        )
+        assert against(window, Qt.LayoutDirection.LeftToRight) == []
+        assert line_of(window.sidebar) == "right"
 
 
 def test_the_first_start_offers_the_language_and_keeps_what_was_typed(qtbot, arabic, open_desk, ports):

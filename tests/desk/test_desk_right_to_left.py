@@ -3,13 +3,14 @@
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QStyle, QStyleOptionFrame
+from PySide6.QtWidgets import QStyle, QStyleOptionComboBox, QStyleOptionFrame
 
 from vbdesk.desk.cohort.view_model import heading_of
 from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
-from vbdesk.desk.ui.fields import LineField, SecretField
+from vbdesk.desk.ui.fields import ChoiceField, LineField, SecretField
+from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 
@@ -20,6 +21,18 @@ def from_right(qapp):
     Theme(Scheme.LIGHT, 1.0).install()
     yield
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+@pytest.fixture
+def both_ways(qapp):
+    """Change the direction of a window that stays."""
+
+    def change(direction):
+        qapp.setLayoutDirection(direction)
+        app_theme().follow_direction()
+
+    yield change
+    change(Qt.LayoutDirection.LeftToRight)
 
 
 def room_for_text(field):
@@ -34,6 +47,42 @@ def test_the_text_of_a_field_begins_beside_its_icon(qtbot, from_right):
     field.resize(300, 38)
     field.show()
     assert room_for_text(field).right() < field._lead.geometry().left()
+
+
+def test_what_stays_in_the_window_is_mirrored_without_another_style_sheet(qtbot, qapp, both_ways):
+    field, sheet = ChoiceField("layout"), qapp.styleSheet()
+    qtbot.addWidget(field)
+    field.resize(300, 38)
+    field.show()
+
+    def room():
+        option = QStyleOptionComboBox()
+        field.initStyleOption(option)
+        edit = QStyle.SubControl.SC_ComboBoxEditField
+        return field.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, edit, field)
+
+    before = room()
+    both_ways(Qt.LayoutDirection.RightToLeft)
+    assert room() == QStyle.visualRect(Qt.LayoutDirection.RightToLeft, field.rect(), before) != before
+    both_ways(Qt.LayoutDirection.LeftToRight)
+    assert room() == before
+    assert qapp.styleSheet() == sheet
+
+
+def test_a_text_that_stays_begins_at_the_side_of_its_direction(qtbot, both_ways):
+    text, centred = Text("ward-4"), Text("ward-4")
+    centred.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    for label in (text, centred):
+        qtbot.addWidget(label)
+    before = text.alignment()
+    both_ways(Qt.LayoutDirection.RightToLeft)
+    assert text.alignment() & Qt.AlignmentFlag.AlignRight
+    assert text.alignment() & Qt.AlignmentFlag.AlignAbsolute
+    made_there = Text("ward-4")
+    qtbot.addWidget(made_there)
+    both_ways(Qt.LayoutDirection.LeftToRight)
+    assert text.alignment() == made_there.alignment() == before
+    assert centred.alignment() == Qt.AlignmentFlag.AlignCenter
 
 
 def test_a_secret_ends_before_its_eye(qtbot, from_right):

@@ -1,15 +1,19 @@
 """The Debian package: what goes along, what ELF files say, which packages it depends on, its papers."""
 
+import configparser
 import json
+import shutil
 import struct
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from installers import distributions, frozen_parts, licences, pins, sbom
+from installers import distributions, frozen_parts, licences, localized, pins, sbom
 from installers.linux import comparison, elf, frozen, package, system_packages
+from vbdesk.language import available_languages
 from vbdesk.outbox.bundles.bundle_export import SUFFIX
 
 LINUX = Path(package.__file__).parent
@@ -108,6 +112,62 @@ def test_the_desktop_file_and_the_file_type_fit_the_program():
     metadata = ET.fromstring((LINUX / "vbdesk.metainfo.xml").read_text().format(version="1.2.3", date="2026-01-01"))
     assert metadata.find("launchable").text == "vbdesk.desktop"
     assert metadata.find("provides/mediatype").text == kind.get("type")
+
+
+LANGUAGES = set(available_languages()) - {"en"}
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def test_the_desktop_file_speaks_every_language():
+    entries = configparser.ConfigParser(interpolation=None)
+    entries.optionxform = str
+    entries.read_string(localized.desktop_entry())
+    entry = entries["Desktop Entry"]
+    assert len(LANGUAGES) == 5
+    for key in ("GenericName", "Comment", "Keywords"):
+        texts = [entry[f"{key}[{language}]"] for language in sorted(LANGUAGES)]
+        assert len({*texts, entry[key]}) == 6
+    assert entry["GenericName[de]"] == "Desktop-Anwendung für Stimmbiomarker"
+    assert all(entry[key].endswith(";") for key in entry if key.startswith("Keywords"))
+    assert "Name[de]" not in entry  # a name is not translated
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [(localized.FILE_TYPE, "comment"), (localized.METADATA, "summary"), (localized.METADATA, "p")],
+    ids=["file type", "summary", "description"],
+)
+def test_file_type_and_metadata_speak_every_language(path, name):
+    found = {
+        element.get(XML_LANGUAGE): " ".join(element.text.split())
+        for element in ET.fromstring(localized.xml(path)).iter()
+        if element.tag.rpartition("}")[2] == name
+    }
+    assert found.keys() == {None, *LANGUAGES}
+    assert len(set(found.values())) == 6
+
+
+def test_every_text_of_these_files_is_in_the_catalogs():
+    texts = {text for _path, _name, text in localized.english_texts()}
+    assert len(texts) == 6
+    assert all(localized.translations(text).keys() == LANGUAGES for text in texts)
+
+
+@pytest.mark.skipif(shutil.which("desktop-file-validate") is None, reason="needs desktop-file-utils")
+def test_the_desktop_file_is_valid(tmp_path):
+    (tmp_path / "vbdesk.desktop").write_text(localized.desktop_entry(), encoding="utf-8")
+    done = subprocess.run(["desktop-file-validate", str(tmp_path / "vbdesk.desktop")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("appstreamcli") is None, reason="needs appstream")
+def test_the_metadata_are_valid(tmp_path):
+    file = tmp_path / "org.vbdesk.desk.metainfo.xml"
+    file.write_text(localized.xml(localized.METADATA).format(version="1.2.3", date="2026-01-01"), encoding="utf-8")
+    done = subprocess.run(
+        ["appstreamcli", "validate", "--no-net", "--pedantic", str(file)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_difference_between_two_builds_needs_an_explanation(tmp_path):

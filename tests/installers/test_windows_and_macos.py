@@ -62,6 +62,7 @@ def test_the_same_file_keeps_its_component_in_the_next_version(folder):
     ]
     upgrades = {ET.fromstring(text)[0].get("UpgradeCode") for text in (first, second)}
     assert len(upgrades) == 1
+    assert ET.fromstring(first)[0].get("Language") == "0"  # for every language
     assert upgrades != {ET.fromstring(msi.document(folder, "1.0.0", msi.USER))[0].get("UpgradeCode")}
 
 
@@ -164,6 +165,7 @@ def test_what_a_library_for_macos_lacks_is_found(tmp_path):
     used.write_bytes(made_library("/x/libb.dylib", [], [], machine=0x01000007))
     with pytest.raises(macho.NotForMac):
         macho.Library(used)
+    assert macho.missing([user, used]) == {}
 
 
 def test_stand_ins_define_what_is_wanted_of_their_own_library(tmp_path, monkeypatch):
@@ -241,6 +243,18 @@ def test_macos_asks_for_the_microphone_and_knows_bundles():
     assert exported["UTTypeTagSpecification"]["public.filename-extension"] == [SUFFIX.removeprefix(".")]
     assert content["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == [exported["UTTypeIdentifier"]]
     assert macos.ENTITLEMENTS["com.apple.security.device.audio-input"] is True
+
+
+def test_macos_asks_for_the_microphone_in_the_language_of_the_person():
+    found = macos.localized_information()
+    assert found.keys() == {f"{tag}.lproj" for tag in ("en", "ar", "de", "es", "fr", "pt-BR")}
+    assert set(macos.information("1.2.3", "14.0")["CFBundleLocalizations"]) == {name[:-6] for name in found}
+    for key in ("NSMicrophoneUsageDescription", "NSHumanReadableCopyright", macos.FILE_TYPE):
+        assert len({texts[key] for texts in found.values()}) == 6
+    english = found["en.lproj"]
+    content = macos.information("1.2.3", "14.0")
+    assert all(content[key] == english[key] for key in english if key in content)
+    assert content["UTExportedTypeDeclarations"][0]["UTTypeDescription"] in english
 
 
 def test_the_disk_image_is_made_on_macos_only(tmp_path, monkeypatch):

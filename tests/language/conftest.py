@@ -1,6 +1,8 @@
-"""Helpers of these tests are imported by name."""
+"""Helpers of these tests are imported by name, and so are the scripts that hold texts."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
+HERE = Path(__file__).parent
+
+sys.path += [str(HERE), str(HERE.parents[1] / "packaging")]

@@ -8,7 +8,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-from installers import artefacts, distributions, environment, icons, licences, sbom
+from installers import artefacts, distributions, environment, icons, licences, localized, sbom
 from installers.linux import elf, frozen, system_packages
 
 HERE = Path(__file__).parent
@@ -41,12 +41,12 @@ def pack(program: Path, tree: Path, target: Path) -> Path:
     (tree / "usr" / "bin").mkdir(parents=True)
     (tree / "usr" / "bin" / "vbdesk").symlink_to("../lib/vbdesk/vbdesk")
     share = tree / "usr" / "share"
-    _write(share / "applications" / "vbdesk.desktop", (HERE / "vbdesk.desktop").read_text(encoding="utf-8"))
+    _write(share / "applications" / "vbdesk.desktop", localized.desktop_entry())
     _write(share / "icons" / "hicolor" / "scalable" / "apps" / "vbdesk.svg", icons.mark_svg())
-    _write(share / "mime" / "packages" / "vbdesk.xml", (HERE / "vbdesk-mime.xml").read_text(encoding="utf-8"))
-    metadata = (HERE / "vbdesk.metainfo.xml").read_text(encoding="utf-8")
+    _write(share / "mime" / "packages" / "vbdesk.xml", localized.xml(localized.FILE_TYPE))
+    metadata = localized.xml(localized.METADATA)
     day = environment_day(date)
-    _write(share / "metainfo" / "vbdesk.metainfo.xml", metadata.format(version=version, date=day))
+    _write(share / "metainfo" / "org.vbdesk.desk.metainfo.xml", metadata.format(version=version, date=day))
     papers = _papers(tree, version, date)
     for name, text in papers.items():
         _write(share / "doc" / "vbdesk" / name, text)

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _MAGIC, _ARM64 = 0xFEEDFACF, 0x0100000C
@@ -76,8 +77,14 @@ class Library:
 
 
 def missing(files: list[Path]) -> dict[str, list[str]]:
-    """Names that a library among `files` needs of another one there, which does not offer them; with who needs them."""
-    libraries = {path.name: Library(path) for path in files}
+    """Names that a library among `files` needs of another one there, which does not offer them; with who needs them.
+
+    Files for several processors are left out.
+    """
+    libraries: dict[str, Library] = {}
+    for path in files:
+        with suppress(NotForMac):
+            libraries[path.name] = Library(path)
     lacking: dict[str, list[str]] = {}
     for place, library in libraries.items():
         for load, wanted in library.imports.items():

@@ -9,8 +9,9 @@ import sysconfig
 from pathlib import Path
 
 import codec_stubs
-from installers import artefacts, distributions, environment, icons, licences, pins, sbom
+from installers import artefacts, distributions, environment, icons, licences, localized, pins, sbom
 from installers.macos import macho
+from vbdesk.language import N_, available_languages
 
 HERE = Path(__file__).parent
 IDENTIFIER = "org.vbdesk.desk"
@@ -19,7 +20,10 @@ ENTITLEMENTS = {
     "com.apple.security.cs.allow-unsigned-executable-memory": True,  # libffi's closures, which PortAudio calls
     "com.apple.security.cs.disable-library-validation": True,  # wheels are signed by others, or not at all
 }
-MICROPHONE = "vbdesk records the voice of the person who agreed to be recorded."
+# Translators: macOS shows it when the program asks for the microphone for the first time
+MICROPHONE = N_("vbdesk records the voice of the person who agreed to be recorded.")
+FILE_TYPE = N_("vbdesk transfer bundle")
+COPYRIGHT = N_("Copyright the vbdesk authors. Apache License 2.0.")
 
 
 class Incomplete(Exception):
@@ -37,7 +41,7 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "CFBundleDisplayName": "vbdesk",
         "CFBundleDocumentTypes": [
             {
-                "CFBundleTypeName": "vbdesk transfer bundle",
+                "CFBundleTypeName": FILE_TYPE,
                 "CFBundleTypeRole": "Viewer",
                 "LSHandlerRank": "Owner",
                 "LSItemContentTypes": [f"{IDENTIFIER}.bundle"],
@@ -47,6 +51,7 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "CFBundleIconFile": "vbdesk.icns",
         "CFBundleIdentifier": IDENTIFIER,
         "CFBundleInfoDictionaryVersion": "6.0",
+        "CFBundleLocalizations": [_apples_name(name) for name in available_languages()],
         "CFBundleName": "vbdesk",
         "CFBundlePackageType": "APPL",
         "CFBundleShortVersionString": version,
@@ -54,12 +59,12 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "LSApplicationCategoryType": "public.app-category.medical",
         "LSMinimumSystemVersion": oldest_system,
         "NSHighResolutionCapable": True,
-        "NSHumanReadableCopyright": "Copyright the vbdesk authors. Apache License 2.0.",
+        "NSHumanReadableCopyright": COPYRIGHT,
         "NSMicrophoneUsageDescription": MICROPHONE,
         "UTExportedTypeDeclarations": [
             {
                 "UTTypeIdentifier": f"{IDENTIFIER}.bundle",
-                "UTTypeDescription": "vbdesk transfer bundle",
+                "UTTypeDescription": FILE_TYPE,
                 "UTTypeConformsTo": ["public.data"],
                 "UTTypeTagSpecification": {
                     "public.filename-extension": ["vbundle"],
@@ -68,6 +73,20 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
             }
         ],
     }
+
+
+def localized_information() -> dict[str, dict[str, str]]:
+    """Texts of Info.plist by folder and key; a file type's key is its English text."""
+    keys = {MICROPHONE: "NSMicrophoneUsageDescription", COPYRIGHT: "NSHumanReadableCopyright", FILE_TYPE: FILE_TYPE}
+    found: dict[str, dict[str, str]] = {}
+    for english, key in keys.items():
+        for name, text in {"en": english, **localized.translations(english)}.items():
+            found.setdefault(f"{_apples_name(name)}.lproj", {})[key] = text
+    return found
+
+
+def _apples_name(language: str) -> str:
+    return language.replace("_", "-")
 
 
 def make(out: Path) -> None:
@@ -103,7 +122,12 @@ def build(folder: Path, version: str) -> Path:
         raise Incomplete(f"These functions are missing: {lacking}")
     with (application / "Contents" / "Info.plist").open("wb") as file:
         plistlib.dump(information(version, pins.load()["macos"]["oldest_system"]), file)
-    shutil.copyfile(icon, application / "Contents" / "Resources" / "vbdesk.icns")
+    resources = application / "Contents" / "Resources"
+    shutil.copyfile(icon, resources / "vbdesk.icns")
+    for folder_name, texts in localized_information().items():
+        strings = resources / folder_name / "InfoPlist.strings"
+        strings.parent.mkdir(exist_ok=True)
+        strings.write_bytes(plistlib.dumps(texts))
     return application
 
 

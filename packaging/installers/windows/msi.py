@@ -1,4 +1,7 @@
-"""The MSI packages: for all users of a computer, and for one user without administrator rights."""
+"""The MSI packages: for all users of a computer, and for one user without administrator rights.
+
+They are neutral: one package for all languages, with its own few texts in English. wixl makes no language transforms.
+"""
 
 import subprocess
 import uuid
@@ -73,7 +76,7 @@ def document(application: Path, version: str, scope: Scope) -> str:
     references = "".join(f"<ComponentRef Id={quoteattr(name)}/>" for name in components)
     return f"""<?xml version="1.0" encoding="utf-8"?>
 <Wix xmlns="http://schemas.microsoft.com/wix/2006/wi">
-<Product Id="{product}" Name="vbdesk" Language="1033" Version={quoteattr(version)} Manufacturer="the vbdesk authors"
+<Product Id="{product}" Name="vbdesk" Language="0" Version={quoteattr(version)} Manufacturer="the vbdesk authors"
  UpgradeCode="{_guid(f"upgrade/{scope.name}")}">
 <Package InstallerVersion="500" Compressed="yes" InstallScope="{scope.of_wix}" Manufacturer="the vbdesk authors"/>
 <MajorUpgrade DowngradeErrorMessage={quoteattr(_NEWER)}/>

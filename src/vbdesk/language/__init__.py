@@ -17,6 +17,7 @@ from vbdesk.language.messages import (
     written_message,
 )
 from vbdesk.language.reader import (
+    ENGLISH,
     Language,
     current,
     is_named,
@@ -31,6 +32,7 @@ from vbdesk.language.system_reasons import system_reason
 from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
 
 __all__ = [
+    "ENGLISH",
     "N_",
     "Language",
     "LanguageMissing",

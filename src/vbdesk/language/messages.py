@@ -6,9 +6,8 @@ from typing import Any, Self
 
 from vbdesk.language.catalogs import SOURCE, catalog
 from vbdesk.language.fields import filled
-from vbdesk.language.reader import Language, current
+from vbdesk.language.reader import ENGLISH, current
 
-_ENGLISH = Language(SOURCE, "en_GB")
 _LONGEST = 4000  # characters of a message that is read
 _DEEPEST, _MOST = 8, 50  # messages inside of each other; parts or fields of one
 
@@ -45,7 +44,7 @@ class Message(str):
             **{name: _kept(each) for name, each in (fields or {}).items()},
         }
         chosen = template if many is None or amount == 1 else many
-        made = super().__new__(cls, " ".join(parts) if parts else filled(chosen, everything, _ENGLISH))
+        made = super().__new__(cls, " ".join(parts) if parts else filled(chosen, everything, ENGLISH))
         made.template, made.many, made.amount, made.fields, made.parts = template, many, amount, everything, parts
         return made
 

@@ -36,6 +36,14 @@ class Language:
         return self.name.replace("_", "-")
 
     @property
+    def own_name(self) -> str:
+        """What it calls itself, such as `Deutsch`: who looks for it may know no other."""
+        from babel import Locale
+
+        name = str(Locale.parse(self.name).get_display_name())
+        return name[:1].upper() + name[1:]
+
+    @property
     def right_to_left(self) -> bool:
         """Whether its lines begin at the right."""
         return self.name.partition("_")[0] in _RIGHT_TO_LEFT
@@ -53,7 +61,9 @@ class Language:
             return Locale.parse(self.name)
 
 
-_default = Language(SOURCE, _REGION_OF_SOURCE)
+ENGLISH = Language(SOURCE, _REGION_OF_SOURCE)
+
+_default = ENGLISH
 _named = False
 _inside: ContextVar[Language | None] = ContextVar("language", default=None)
 
@@ -81,7 +91,7 @@ def is_named() -> bool:
 
 @contextmanager
 def reading_in(language: Language) -> Iterator[None]:
-    """Show texts in `language` inside the block, in this thread."""
+    """Show texts in `language` inside the block: in this thread, or in this task of asyncio and the threads it asks."""
     token = _inside.set(language)
     try:
         yield
@@ -123,7 +133,7 @@ def use_system_language() -> Language:
 def system_language() -> Language:
     """The first language of the system that has a catalog, else English."""
     found = (language for tag in _system_tags() if (language := language_of(tag)) is not None)
-    return next(found, Language(SOURCE, _REGION_OF_SOURCE))
+    return next(found, ENGLISH)
 
 
 def _system_tags() -> Iterator[str]:

@@ -34,9 +34,9 @@ def missing_programs() -> list[str]:
 
 
 class Browser:
-    """One tab. `dark` and `text_scale` are what a person would choose in the system's settings."""
+    """One tab. `dark`, `text_scale` and `language` are what a person would choose in the system's settings."""
 
-    def __init__(self, profile: Path, *, dark: bool = False, text_scale: float = 1.0) -> None:
+    def __init__(self, profile: Path, *, dark: bool = False, text_scale: float = 1.0, language: str = "en") -> None:
         port = free_port()
         self._log = (profile.parent / "chromedriver.log").open("wb")
         self._driver = subprocess.Popen(
@@ -52,7 +52,10 @@ class Browser:
             flags = [*_FLAGS, f"--user-data-dir={profile}"]
             if dark:
                 flags.append("--force-dark-mode")
-            prefs = {"webkit": {"webprefs": {"default_font_size": round(16 * text_scale)}}}
+            prefs = {
+                "webkit": {"webprefs": {"default_font_size": round(16 * text_scale)}},
+                "intl": {"accept_languages": language},
+            }
             options = {"binary": shutil.which("chromium"), "args": flags, "prefs": prefs}
             wanted = {
                 "goog:chromeOptions": options,

@@ -46,6 +46,14 @@ for (const act of document.querySelectorAll('a, button'))
 if (!document.documentElement.lang || !document.querySelector('main')) faults.push('no language or main part');
 return faults;
 """
+CUT = """
+const apart = '.hidden, .skip, thead, input';
+return [...document.querySelectorAll('body *')]
+  .filter(e => e.checkVisibility() && !e.closest(apart) && getComputedStyle(e).display !== 'inline')
+  .filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().left < -1
+    || e.getBoundingClientRect().right > innerWidth + 1)
+  .map(e => e.tagName + ' ' + e.textContent.trim().slice(0, 40));
+"""
 SIDEWAYS = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FOCUS = "return [document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]"
 
@@ -73,7 +81,7 @@ def sign_in(browser: Browser, service, account) -> None:
     browser.type("#account_id", account.account_id)
     browser.type("#secret_key", account.secret_key)
     browser.follow("main button")
-    assert browser.text("h1") == "Overview"
+    assert account.account_id in browser.text("main")
 
 
 def tab_to(browser: Browser, selector: str) -> None:
@@ -112,7 +120,7 @@ def test_a_key_is_made_used_and_revoked_with_the_keyboard_alone(service, account
 
     press_on(browser, "main a.button")
     assert "vbk_" not in browser.text("main")
-    press_on(browser, "a[aria-label='Revoke Study laptop']")
+    press_on(browser, "a[aria-label='Revoke the key “Study laptop”']")
     assert browser.text("h1") == "Revoke the key “Study laptop”?"
     press_on(browser, "main button")
     assert "The key is revoked." in browser.text("[role=status]")
@@ -143,14 +151,44 @@ def test_a_wrong_address_is_pointed_out_where_it_was_entered(service, account, o
     assert "Finished jobs will be reported to this address." in browser.text("[role=status]")
 
 
-@pytest.mark.parametrize(("dark", "text_scale"), [(False, 1.0), (True, 2.0)])
-def test_pages_are_readable(service, account, bench, deliver, open_browser, dark, text_scale):
+def test_a_language_is_chosen_with_the_keyboard_alone(service, account, open_browser):
+    browser = open_browser(language="de-AT,de")
+    browser.open(f"{service.base_url}/console")
+    assert browser.text("h1") == "Anmelden"
+    press_on(browser, "button[value=ar]")
+    assert browser.text("h1") == "تسجيل الدخول"
+    assert browser.run("return getComputedStyle(document.querySelector('h1')).direction") == "rtl"
+    sign_in(browser, service, account)
+    assert browser.text("h1") == "نظرة عامة"
+    left = "return document.querySelector('.sign-out').getBoundingClientRect().left < innerWidth / 2"
+    assert browser.run(left)  # the header is mirrored
+    assert browser.run("return getComputedStyle(document.querySelector('main code')).direction") == "ltr"
+    press_on(browser, "button[value=de]")
+    assert browser.text("h1") == "Überblick"
+    assert not browser.run(left)
+    assert not [line for line in browser.complaints() if "Content Security Policy" in line]
+
+
+@pytest.mark.parametrize(
+    ("dark", "text_scale", "language"),
+    [
+        (False, 1.0, "en"),
+        (True, 2.0, "en"),
+        (False, 1.0, "de"),
+        (True, 1.0, "fr"),
+        (False, 1.0, "es"),
+        (True, 1.0, "pt-BR"),
+        (False, 1.0, "ar"),
+        (True, 1.0, "en-XA"),
+    ],
+)
+def test_pages_are_readable(service, account, bench, deliver, open_browser, dark, text_scale, language):
     url = "https://93.184.216.34/a-rather-long-path/that-must-find-room/on-a-narrow-screen"
     answer = service.client(account).post("/v2/account/webhook", json={"url": url, "secret_key": "s"})
     assert answer.status_code == 200
     bench.finish(bench.submit())
     assert deliver() == 1
-    browser = open_browser(dark=dark, text_scale=text_scale)
+    browser = open_browser(dark=dark, text_scale=text_scale, language=language)
     sign_in(browser, service, account)
     assert browser.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
     assert browser.run("return getComputedStyle(document.body).fontSize") == f"{16 * text_scale:g}px"
@@ -158,7 +196,9 @@ def test_pages_are_readable(service, account, bench, deliver, open_browser, dark
         browser.open(service.base_url + path)
         assert browser.run(STRUCTURE_FAULTS) == [], path
         assert browser.run(FAINT_TEXTS) == [], path
-        for width in (320, 1280):
+        assert browser.run("return document.documentElement.lang") == language
+        for width in (320, 400, 961, 1280):
             browser.resize(width, 800)
             assert browser.run(SIDEWAYS) == 0, (path, width)
+            assert browser.run(CUT) == [], (path, width)
     assert not [line for line in browser.complaints() if "Content Security Policy" in line]

@@ -77,14 +77,14 @@ def test_names_are_shown_as_written(person):
 
 
 def test_last_use_of_a_key_is_shown_to_the_hour(service, person, account):
-    row = "test 2026-03-01 09:30 {} Revoke"
-    assert row.format("never") in words(person.open("/console/keys"))
+    row = "test 1 Mar 2026, 09:30 {} Revoke"
+    assert row.format("Not used yet") in words(person.open("/console/keys"))
     client = service.client(account)
     for advance_s, shown in ((0, "09:30"), (3500, "09:30"), (1200, "10:48")):
         service.clock.advance(advance_s)
         assert client.get("/v2/models").status_code == 200
         person.sign_in(account)
-        assert row.format(f"2026-03-01 {shown}") in words(person.open("/console/keys"))
+        assert row.format(f"1 Mar 2026, {shown}") in words(person.open("/console/keys"))
 
 
 def test_a_key_is_revoked_after_a_question(service, person, account):
@@ -95,7 +95,7 @@ def test_a_key_is_revoked_after_a_question(service, person, account):
     answer = person.send(link)
     assert "The key is revoked." in answer.text
     assert "There is no key yet." in answer.text
-    assert "Revoked keys Name Created Revoked test 2026-03-01 09:30 2026-03-01 09:30" in words(answer)
+    assert "Revoked keys Name Created on Revoked on test 1 Mar 2026, 09:30 1 Mar 2026, 09:30" in words(answer)
     assert service.client(account).get("/v2/models").status_code == 401
     assert person.open(link).status_code == 404
 
@@ -168,8 +168,10 @@ def test_deliveries_are_listed_with_their_outcome(service, person, bench, delive
     text = words(person.open("/console/webhook"))
     waiting, sent = text.index("Waiting"), text.index("Delivered")
     assert sent < waiting  # newest first
-    assert re.search(rf"{job_ids[1]} to {PUBLIC} Delivered 2026-03-01 09:30 1 HTTP 204 Deliver again", text)
-    assert re.search(rf"{job_ids[0]} to {PUBLIC} Waiting next try 2026-03-01 09:30 1 HTTP 500(?! Deliver)", text)
+    assert re.search(rf"{job_ids[1]} To {PUBLIC} Delivered 1 Mar 2026, 09:30 1 HTTP 204 Deliver again", text)
+    assert re.search(
+        rf"{job_ids[0]} To {PUBLIC} Waiting for delivery Next try 1 Mar 2026, 09:30 1 HTTP 500(?! Deliver)", text
+    )
 
 
 def test_a_delivery_is_sent_again_to_where_the_webhook_is_now(service, person, bench, deliver, sender):

@@ -63,9 +63,9 @@ class AccountPage(QWidget):
     fhir: FhirServerCard
     desk: DeskCard
 
-    def __init__(self, view_model: AccountViewModel) -> None:
+    def __init__(self, view_model: AccountViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

@@ -66,11 +66,11 @@ class TrajectoryView(QWidget):
         self._charts = QVBoxLayout()
         self._charts.setContentsMargins(0, 0, 0, 0)
         self._charts.setSpacing(0)
-        content = QWidget()
-        content.setLayout(self._charts)
-        self._area = scroll_area(content)
-        for watched in (content, self._area.viewport()):
-            watched.installEventFilter(self)
+        self._content = QWidget()
+        self._content.setLayout(self._charts)
+        self._area = scroll_area(self._content)
+        self._content.installEventFilter(self)
+        self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -139,10 +139,9 @@ class TrajectoryView(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the axis aligned with the charts when a scroll bar appears, and all charts whole where they are."""
-        content = self._area.widget()
-        if event.type() == QEvent.Type.Resize and watched is not content:
+        if event.type() == QEvent.Type.Resize and watched is not self._content:
             self._fit()
-        elif event.type() == QEvent.Type.LayoutRequest and watched is content:
+        elif event.type() == QEvent.Type.LayoutRequest and watched is self._content:
             self._take_height()
         return False
 
@@ -257,15 +256,13 @@ class TrajectoryView(QWidget):
         beside = self._area.width() - width
         for part in (self._axis, self._lane):
             part.set_margins(left, right + beside)
-        content = self._area.widget()
-        scrolls = content is not None and content.minimumSizeHint().height() > self._area.viewport().height()
+        scrolls = self._content.minimumSizeHint().height() > self._area.viewport().height()
         for row in self._rows:
             row.plot.wheel_zooms = not scrolls and not self._whole
         self._take_height()
 
     def _take_height(self) -> None:
-        content = self._area.widget()
-        self._area.setMinimumHeight(content.minimumSizeHint().height() if self._whole and content is not None else 0)
+        self._area.setMinimumHeight(self._content.minimumSizeHint().height() if self._whole else 0)
 
     @Slot()
     def _show_next(self) -> None:

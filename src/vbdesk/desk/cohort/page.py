@@ -44,9 +44,9 @@ _ANY_TAG = N_("Any tag")
 class CohortPage(QWidget):
     """All subjects, or one group as a cohort."""
 
-    def __init__(self, view_model: CohortViewModel, group: CohortGroupViewModel) -> None:
+    def __init__(self, view_model: CohortViewModel, group: CohortGroupViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

@@ -29,9 +29,9 @@ _FAIR = N_("Same signals, calibration and task, and nothing to note on either so
 class ComparePage(QWidget):
     """Two recordings; the right one is compared with the left one."""
 
-    def __init__(self, view_model: CompareViewModel) -> None:
+    def __init__(self, view_model: CompareViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

@@ -70,9 +70,9 @@ _FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room 
 class OutboxPage(QWidget):
     """The list of recordings and their way to a result."""
 
-    def __init__(self, view_model: OutboxViewModel) -> None:
+    def __init__(self, view_model: OutboxViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

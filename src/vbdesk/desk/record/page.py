@@ -44,8 +44,14 @@ class RecordPage(QWidget):
 
     recording_changed = Signal(bool)
 
-    def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        model: RecordViewModel,
+        review: TakeReviewViewModel,
+        intake: IntakeViewModel,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(pgettext("page", "Record"))
@@ -71,15 +77,15 @@ class RecordPage(QWidget):
         self._fade.setInterval(_GOOD_NEWS_MS)
         self._fade.timeout.connect(self.banner.clear)
         self._faces = QStackedWidget()
-        for face in (self.ready, self.live, self.check, self.importing, self.damaged):
-            face.setMinimumWidth(1)  # each view adapts to the available width, so none may request one
-            self._faces.addWidget(face)
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
         column.setSpacing(16)
+        column.addWidget(self._faces, 1)  # before the views: Qt restyles all children of a moved widget
+        for face in (self.ready, self.live, self.check, self.importing, self.damaged):
+            face.setMinimumWidth(1)  # each view adapts to the available width, so none may request one
+            self._faces.addWidget(face)
         self.banner.float_over(self)
         self.undo.float_over(self)
-        column.addWidget(self._faces, 1)
         self._bind()
 
     def opened(self, argument: object) -> None:

@@ -130,7 +130,8 @@ class StageCard(Card):
         self._column.setSpacing(8 if low else 12)
         self.picture.setMaximumHeight(px(_PICTURE_LOW) if low else _NO_LIMIT)
         view = self._upper.viewport()
-        if not self._preview or view.width() < px(100):
+        polished = self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished)
+        if not self._preview or not polished or view.width() < px(100):
             return
         wide = view.width() >= px(_WIDE)
         ways = [(self._whole, Role.PROMPT), (self._preview, Role.PROMPT)] if wide else []
@@ -292,7 +293,6 @@ class ReadyView(QWidget):
         model.setup.consent.changed.connect(self._on_consent)
         model.setup.consent.ticked.connect(self._on_ticked)
         self._show_sentence(None)
-        self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

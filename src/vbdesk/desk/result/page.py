@@ -62,9 +62,9 @@ _FIRST = N_(
 class ResultPage(QWidget):
     """The result of one recording."""
 
-    def __init__(self, view_model: ResultViewModel) -> None:
+    def __init__(self, view_model: ResultViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

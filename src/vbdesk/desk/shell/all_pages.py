@@ -1,5 +1,7 @@
 """The pages of the window, in the order of the sidebar, and how each is built."""
 
+from PySide6.QtWidgets import QWidget
+
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.compare.page import ComparePage
@@ -26,44 +28,46 @@ from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.language import pgettext
 
 
-def build_record_page(workspace: Workspace) -> RecordPage:
+def build_record_page(workspace: Workspace, parent: QWidget | None = None) -> RecordPage:
     """Build Record."""
-    return RecordPage(record_view_model(workspace), take_review_view_model(workspace), intake_view_model(workspace))
+    return RecordPage(
+        record_view_model(workspace), take_review_view_model(workspace), intake_view_model(workspace), parent
+    )
 
 
-def build_subjects_page(workspace: Workspace) -> SubjectsPage:
+def build_subjects_page(workspace: Workspace, parent: QWidget | None = None) -> SubjectsPage:
     """Build Subjects."""
-    return SubjectsPage(subjects_view_model(workspace))
+    return SubjectsPage(subjects_view_model(workspace), parent)
 
 
-def build_outbox_page(workspace: Workspace) -> OutboxPage:
+def build_outbox_page(workspace: Workspace, parent: QWidget | None = None) -> OutboxPage:
     """Build Outbox."""
-    return OutboxPage(outbox_view_model(workspace))
+    return OutboxPage(outbox_view_model(workspace), parent)
 
 
-def build_cohort_page(workspace: Workspace) -> CohortPage:
+def build_cohort_page(workspace: Workspace, parent: QWidget | None = None) -> CohortPage:
     """Build Cohort."""
-    return CohortPage(cohort_view_model(workspace), cohort_group_view_model(workspace))
+    return CohortPage(cohort_view_model(workspace), cohort_group_view_model(workspace), parent)
 
 
-def build_account_page(workspace: Workspace) -> AccountPage:
+def build_account_page(workspace: Workspace, parent: QWidget | None = None) -> AccountPage:
     """Build Account."""
-    return AccountPage(account_view_model(workspace))
+    return AccountPage(account_view_model(workspace), parent)
 
 
-def build_subject_page(workspace: Workspace) -> SubjectPage:
+def build_subject_page(workspace: Workspace, parent: QWidget | None = None) -> SubjectPage:
     """Build Subject."""
-    return SubjectPage(subject_view_model(workspace))
+    return SubjectPage(subject_view_model(workspace), parent)
 
 
-def build_result_page(workspace: Workspace) -> ResultPage:
+def build_result_page(workspace: Workspace, parent: QWidget | None = None) -> ResultPage:
     """Build Result."""
-    return ResultPage(result_view_model(workspace))
+    return ResultPage(result_view_model(workspace), parent)
 
 
-def build_compare_page(workspace: Workspace) -> ComparePage:
+def build_compare_page(workspace: Workspace, parent: QWidget | None = None) -> ComparePage:
     """Build Compare."""
-    return ComparePage(compare_view_model(workspace))
+    return ComparePage(compare_view_model(workspace), parent)
 
 
 PAGES: tuple[PageSpec, ...] = (

@@ -247,7 +247,7 @@ class MainWindow(QMainWindow):
             return
         self._leave_page()
         if key not in self._built:
-            self._built[key] = self._specs[key].build(self._workspace)
+            self._built[key] = self._specs[key].build(self._workspace, self._stack)
             self._stack.addWidget(self._built[key])
             if isinstance(built := self._built[key], _Recording):
                 built.recording_changed.connect(self.recording_changed)
@@ -300,13 +300,15 @@ class MainWindow(QMainWindow):
                 self._searches[key] = search.text()
         self._leave_page()
         self._shown = None
-        for key, built in list(self._built.items()):
-            if isinstance(built, _Recording):
-                self._stack.removeWidget(self._built.pop(key))
-                built.setParent(None)
-                self._retired.take(built, built.closing())
-        self._forget_pages()
+        before, self._built = list(self._built.values()), {}
+        retired = [(built, built.closing()) for built in before if isinstance(built, _Recording)]
         self.open_page(shown, argument)
+        for built in before:  # now, since a stack shows the next page in place of one that is removed
+            self._stack.removeWidget(built)
+            if not isinstance(built, _Recording):
+                built.deleteLater()
+        for built, parts in retired:
+            self._retired.take(built, parts)
 
     @Slot(object)
     def _on_dropped(self, paths: list[Path]) -> None:

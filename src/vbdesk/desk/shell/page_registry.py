@@ -17,14 +17,14 @@ class PageSpec:
     Attributes:
         key: by which the navigator asks for it.
         title: makes its name in the reader's language.
-        build: makes its view model and the page.
+        build: makes its view model and the page, inside its parent, since Qt styles anew what gets one later.
         sidebar: key of the sidebar entry to highlight; its own key for a page in the sidebar.
     """
 
     key: str
     title: Callable[[], str]
     icon: str
-    build: Callable[[Workspace], QWidget]
+    build: Callable[[Workspace, QWidget], QWidget]
     sidebar: str = ""
 
     @property

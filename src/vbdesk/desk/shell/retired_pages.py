@@ -14,7 +14,7 @@ class RetiredPages(QObject):
         self._pages: dict[TaskOwner, tuple[QWidget, list[Stoppable]]] = {}
 
     def take(self, page: QWidget, parts: list[Stoppable]) -> None:
-        """Keep a page, which is nobody's child, until `parts` have ended."""
+        """Keep a hidden page until `parts` have ended."""
         owner = TaskOwner(self)
         self._pages[owner] = page, parts
         owner.all_ended.connect(self._on_ended)

@@ -48,9 +48,9 @@ _KEYS_TIP = N_(
 class SubjectPage(QWidget):
     """One subject over time."""
 
-    def __init__(self, view_model: SubjectViewModel) -> None:
+    def __init__(self, view_model: SubjectViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

@@ -45,9 +45,9 @@ class _Remedy(Enum):
 class SubjectsPage(QWidget):
     """The list of subjects, and the note of one."""
 
-    def __init__(self, view_model: SubjectsViewModel) -> None:
+    def __init__(self, view_model: SubjectsViewModel, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)

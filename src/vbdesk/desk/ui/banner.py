@@ -73,10 +73,9 @@ class Banner(QWidget):
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self._act_otherwise)
-        self._print = Button(pgettext("verb", "Print"), ButtonKind.QUIET)
+        self._print = Button("", ButtonKind.QUIET)
         self._print.clicked.connect(self.print_wanted)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
-        self._close.setAccessibleName(_("Close message"))
         self._close.clicked.connect(self._on_close)
         self._close.hide()
         words = QVBoxLayout()
@@ -148,6 +147,7 @@ class Banner(QWidget):
         self._other.setText(other)
         self._other.setVisible(bool(other))
         self._print.hide()
+        self._close.setAccessibleName(_("Close message"))
         self._close.setVisible(self._page is not None and _("Close") not in (action, other))
         self._wanted = True
         self._place()
@@ -158,6 +158,7 @@ class Banner(QWidget):
         show, folder = pgettext("verb", "Open"), _("Show in folder")
         self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
         self._saved = path
+        self._print.setText(pgettext("verb", "Print"))
         self._print.setVisible(prints)
         self._place()
 

@@ -1,6 +1,6 @@
 """Cards: a surface with a border, a title at the left and one control or caption at the right."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.page_header import PageHeader
@@ -76,11 +76,30 @@ def scroll_whole(page: QWidget, content: QWidget) -> None:
     whole.addWidget(scroll_area(content))
 
 
+class _ScrollArea(QScrollArea):
+    """Takes its content when Qt styles it, before it is shown.
+
+    Qt styles and lays out what an area takes, and styles it again for each further parent.
+    """
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self._content = content
+        content.setParent(self.viewport())
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Polish:
+            hidden = self._content.testAttribute(Qt.WidgetAttribute.WA_WState_ExplicitShowHide)
+            hidden &= self._content.isHidden()
+            self.setWidget(self._content)  # shows it
+            self._content.setHidden(hidden)
+        return super().event(event)
+
+
 def scroll_area(content: QWidget) -> QScrollArea:
     """Put `content` into an area that scrolls vertically only."""
-    area = QScrollArea()
     content.setObjectName(content.objectName() or "scrolled")
-    area.setWidget(content)
+    area = _ScrollArea(content)
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)

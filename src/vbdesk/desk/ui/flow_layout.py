@@ -180,6 +180,8 @@ class StackingRow(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
+        if not self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+            return  # not shown yet: to ask the parts for sizes would have Qt style them, and again with each parent
         narrow = self._one_line() > self.width()
         if self.is_stacked() is not narrow:
             self._box.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)

@@ -49,6 +49,8 @@ class PageHeader(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
+        if not self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+            return  # not shown yet: to ask the parts for sizes would have Qt style them, and again with each parent
         shown = [part for part in self._parts if not part.isHidden()]
         controls = sum(part.sizeHint().width() + _GAP for part in shown)
         narrow = max(self._theme.px(self._words_width), self._words.minimumSize().width()) + controls > self.width()

@@ -6,11 +6,14 @@ from string import Template
 
 from vbdesk.desk.ui.tokens import RADIUS, TYPE_SCALE, Palette, Role
 
+_DIRECTIONS = {"ltr": '[layoutDirection="LeftToRight"]', "rtl": '[layoutDirection="RightToLeft"]'}
+
 _SHEET = Template("""
 QWidget { color: $text; }
 QMainWindow, QDialog, QWidget#page, QWidget#firstStart { background: $bg; }
 QWidget#sidebar, QWidget#statusBar { background: $sidebar; }
-QWidget#sidebar { border-$end: 1px solid $border; }
+QWidget#sidebar$ltr { border-right: 1px solid $border; }
+QWidget#sidebar$rtl { border-left: 1px solid $border; }
 QWidget#statusBar { border-top: 1px solid $border; }
 
 QLabel[ink="text"] { color: $text; }
@@ -36,8 +39,11 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
 QLineEdit, QComboBox { padding-top: ${line_pad}px; padding-bottom: ${line_pad}px; min-height: ${line_height}px; }
 QLineEdit[fault="true"] { border-color: $fail; }
 QLineEdit[bare="true"] { border: none; padding: 0; min-height: ${bare_height}px; background: transparent; }
-QComboBox { padding-$end: ${trail_pad}px; combobox-popup: 0; }
-QComboBox[leading="true"] { padding-$start: ${lead_pad}px; }
+QComboBox { combobox-popup: 0; }
+QComboBox$ltr { padding-right: ${trail_pad}px; }
+QComboBox$rtl { padding-left: ${trail_pad}px; }
+QComboBox[leading="true"]$ltr { padding-left: ${lead_pad}px; }
+QComboBox[leading="true"]$rtl { padding-right: ${lead_pad}px; }
 QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
 QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }
@@ -54,10 +60,9 @@ QComboBox QAbstractItemView::item:selected, QListView#completions::item:selected
 }
 
 QMenu { background: $surface; border: 1px solid $control; border-radius: ${radius_large}px; padding: 6px; }
-QMenu::item {
-    padding-top: 8px; padding-bottom: 8px; padding-$start: 12px; padding-$end: 20px;
-    border-radius: ${radius_row}px; color: $text;
-}
+QMenu::item { border-radius: ${radius_row}px; color: $text; }
+QMenu$ltr::item { padding: 8px 20px 8px 12px; }
+QMenu$rtl::item { padding: 8px 12px 8px 20px; }
 QMenu::item:selected { background: $accenttint; }
 QMenu::item:disabled { color: $text3; }
 QMenu::separator { height: 1px; background: $border; margin: 6px 4px; }
@@ -88,10 +93,11 @@ QTableCornerButton::section { background: $surface; border: none; }
 """)
 
 
-def style_sheet(colours: Palette, px: Callable[[float], int], *, right_to_left: bool = False) -> str:
+def style_sheet(colours: Palette, px: Callable[[float], int]) -> str:
     """The style sheet for these colours; `px` scales a measure of the design to the text size.
 
-    Qt mirrors layouts but not style sheets: `right_to_left` swaps the sides. Of line edits Qt mirrors the padding too.
+    Qt mirrors layouts but not style sheets, except for the padding of line edits. So the rules with sides are there for
+    both directions: another sheet would style every widget anew.
     """
     values: dict[str, str] = asdict(colours)
     caption = px(TYPE_SCALE[Role.CAPTION].size)
@@ -106,5 +112,4 @@ def style_sheet(colours: Palette, px: Callable[[float], int], *, right_to_left: 
         "caption": caption,
     }
     measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}
-    sides = {"start": "right", "end": "left"} if right_to_left else {"start": "left", "end": "right"}
-    return _SHEET.substitute(values | sides, **{name: str(value) for name, value in measures.items()})
+    return _SHEET.substitute(values | _DIRECTIONS, **{name: str(value) for name, value in measures.items()})

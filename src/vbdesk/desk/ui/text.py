@@ -13,6 +13,7 @@ from vbdesk.desk.ui.tokens import ARABIC_FAMILY, TYPE_SCALE
 
 _LEAST_PX = 48
 _ARABIC_LINE = 1.2  # Arabic letters go higher and lower
+_AT_START = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")  # letters of Hebrew, Arabic and their kin
 _AT_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
 
@@ -40,10 +41,7 @@ class Text(QLabel):
         self.setWordWrap(wrap)
         if wrap:
             self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        if (
-            self.layoutDirection() is Qt.LayoutDirection.RightToLeft
-        ):  # also an id from left to right begins at the right
-            self.setAlignment(_AT_RIGHT)
+        self._begin_at_start()
         self._fit()
 
     def set_ink(self, token: str) -> None:
@@ -73,6 +71,14 @@ class Text(QLabel):
         super().changeEvent(event)
         if event.type() == QEvent.Type.StyleChange:
             self._fit()
+        elif event.type() == QEvent.Type.LayoutDirectionChange:
+            self._begin_at_start()
+
+    def _begin_at_start(self) -> None:
+        """Begin lines at the start of the window's direction, also an id from left to right."""
+        right = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        if self.alignment() == (_AT_START if right else _AT_RIGHT):  # not one that was chosen
+            self.setAlignment(_AT_RIGHT if right else _AT_START)
 
     def _paint_lines(self) -> None:
         """Paint wrapped lines; QLabel moves lines from right to left by the blank at which they are broken."""

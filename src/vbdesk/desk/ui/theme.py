@@ -6,7 +6,7 @@ When the theme changes, it emits `changed` and every widget repaints.
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.style_sheet import style_sheet
@@ -125,8 +125,11 @@ class Theme(QObject):
         self._refresh()
 
     def follow_direction(self) -> None:
-        """Apply the application's direction of lines."""
-        self._apply()
+        """Apply the application's direction of lines to the widgets that have rules for each direction."""
+        for widget in QApplication.allWidgets():
+            if isinstance(widget, QComboBox | QMenu) or widget.objectName() == "sidebar":
+                widget.style().unpolish(widget)
+                widget.style().polish(widget)
 
     def install(self) -> None:
         """Become the theme of the application: set its font, palette and style sheet."""
@@ -163,8 +166,7 @@ class Theme(QObject):
         self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            right = application.layoutDirection() is Qt.LayoutDirection.RightToLeft
-            sheet = style_sheet(self.colours, self.px, right_to_left=right)
+            sheet = style_sheet(self.colours, self.px)
             _set(application, self.font(Role.BODY), _qt_palette(self.colours), sheet)
         self.changed.emit()
 

@@ -1,6 +1,5 @@
 """Console application, mounted in the API: pages, error pages and security headers."""
 
-import http
 from typing import cast
 
 from fastapi import FastAPI, Request, Response
@@ -10,11 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 
 from vbdesk.contract.errors import HTTP_STATUS
+from vbdesk.language import N_, _, translated
 from vbdesk.resource_files import resource
-from vbdesk.service.console import keys_routes, overview_routes, sign_in_routes, webhook_routes
-from vbdesk.service.console.forms import FormRefused
+from vbdesk.service.console import keys_routes, language_routes, overview_routes, sign_in_routes, webhook_routes
+from vbdesk.service.console.forms import SESSION_COOKIE, FormRefused
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import SESSION_COOKIE, SignInNeeded
+from vbdesk.service.console.readers_language import ReadersLanguage
+from vbdesk.service.console.signed_in import SignInNeeded
 from vbdesk.service.http.route_building import build_routes
 from vbdesk.service.http.security_headers import Protected
 from vbdesk.service.kernel.disk_space import is_disk_full
@@ -23,10 +24,20 @@ from vbdesk.service.ports.context import Context
 
 _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
 
+_TITLES = {
+    400: N_("The request is not valid"),
+    403: N_("The form was refused"),
+    404: N_("Page not found"),
+    429: N_("Too many requests"),
+    500: N_("The service has a fault"),
+    503: N_("The service is not available"),
+}
+_OTHER_TITLE = N_("The request was refused")
+
 
 def console_routes(context: Context) -> list[BaseRoute]:
     """Return the routes that pass requests from the API application to the console."""
-    console = Protected(create_console(context))
+    console = Protected(ReadersLanguage(create_console(context)))
     return [Route("/console", console), Route("/console/{path:path}", console)]
 
 
@@ -36,7 +47,7 @@ def create_console(context: Context) -> FastAPI:
     console.state.context = context
     for handled, handler in _HANDLERS.items():
         console.add_exception_handler(handled, handler)
-    for routes in (overview_routes, keys_routes, webhook_routes, sign_in_routes):
+    for routes in (overview_routes, keys_routes, webhook_routes, sign_in_routes, language_routes):
         console.include_router(routes.router)
     for name, media_type in _FILES.items():
         _add_file(console, name, media_type)
@@ -52,8 +63,9 @@ def _add_file(console: FastAPI, name: str, media_type: str) -> None:
         return Response(content, media_type=media_type)
 
 
-def _refusal(status: int, sentence: str) -> Response:
-    return page("refusal.html", status, title=http.HTTPStatus(status).phrase.capitalize(), sentence=sentence)
+def _refusal(status: int, reason: object) -> Response:
+    title = _(_TITLES.get(status, _OTHER_TITLE))
+    return page("refusal.html", status, title=title, sentence=translated(reason))
 
 
 def _sign_in_needed(request: Request, error: Exception) -> Response:
@@ -67,7 +79,7 @@ def _sign_in_needed(request: Request, error: Exception) -> Response:
 
 
 def _form_refused(_request: Request, _error: Exception) -> Response:
-    return _refusal(403, "This form did not come from a page of yours, or the page was too old. Open it again.")
+    return _refusal(403, N_("This form did not come from a page of yours, or the page was too old. Open it again."))
 
 
 def _service_error(_request: Request, error: Exception) -> Response:
@@ -88,7 +100,7 @@ def _framework_error(_request: Request, error: Exception) -> Response:
     refusal = cast(HTTPException, error)
     if refusal.status_code == 404:
         return _refusal(404, NotFound.default_message)
-    response = _refusal(refusal.status_code, "The console does not answer this request. Go back and try again.")
+    response = _refusal(refusal.status_code, N_("The console does not answer this request. Go back and try again."))
     response.headers.update(refusal.headers or {})
     return response
 

@@ -2,10 +2,12 @@
 
 import hmac
 import secrets
+from typing import Annotated
 from urllib.parse import parse_qsl
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
+from vbdesk.language import N_
 from vbdesk.service.kernel.errors import InvalidRequest
 from vbdesk.service.kernel.secret_box import SecretBox
 
@@ -23,17 +25,26 @@ class FormRefused(Exception):
 class Cookie:
     """Cookie that scripts and other sites cannot use."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, kept_s: int | None = None) -> None:
+        """Name a cookie that is kept for `kept_s` seconds; by default until the browser is closed."""
         self._name = name
+        self._kept_s = kept_s
 
     def read(self, request: Request) -> str:
         """Return the cookie's value; empty when it is not set."""
         return request.cookies.get(self._name_for(request), "")
 
     def write(self, request: Request, response: Response, value: str) -> None:
-        """Set the cookie until the browser is closed."""
-        secure = _is_https(request)
-        response.set_cookie(self._name_for(request), value, path="/", secure=secure, httponly=True, samesite="strict")
+        """Set the cookie."""
+        response.set_cookie(
+            self._name_for(request),
+            value,
+            max_age=self._kept_s,
+            path="/",
+            secure=_is_https(request),
+            httponly=True,
+            samesite="strict",
+        )
 
     def remove(self, request: Request, response: Response) -> None:
         """Delete the cookie."""
@@ -44,6 +55,12 @@ class Cookie:
     def _name_for(self, request: Request) -> str:
         """Prefix the name over HTTPS, so that other hosts of the domain cannot set the cookie."""
         return f"__Host-{self._name}" if _is_https(request) else self._name
+
+
+SESSION_COOKIE = Cookie("vbdesk-console")
+
+VISITOR_COOKIE = Cookie("vbdesk-visitor")
+"""Ties the forms of the sign-in page to the browser."""
 
 
 def new_visit() -> str:
@@ -63,19 +80,23 @@ async def read_form(request: Request) -> dict[str, str]:
         InvalidRequest: the body is not a form, too long, or not text.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise InvalidRequest("Send the fields as a form does.")
+        raise InvalidRequest(N_("Send the fields as a form does."))
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > _MAX_FORM_BYTES:
-            raise InvalidRequest("The form is too long. Shorten what you wrote.")
+            raise InvalidRequest(N_("The form is too long. Shorten what you wrote."))
     try:
         fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise InvalidRequest("The form cannot be read. Open the page again.") from None
+        raise InvalidRequest(N_("The form cannot be read. Open the page again.")) from None
     if any("\0" in value for _, value in fields):
-        raise InvalidRequest("The form holds a character that is not text.")
+        raise InvalidRequest(N_("The form holds a character that is not text."))
     return dict(fields)
+
+
+FormFields = Annotated[dict[str, str], Depends(read_form)]
+"""Fields of a submitted form; its token has not been checked."""
 
 
 def check_token(box: SecretBox, cookie: str, fields: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from vbdesk.language import N_, _
 from vbdesk.service.accounts.service import AccountService, KeyListed
 from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
@@ -27,7 +28,7 @@ def create_key(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) ->
     """Create a key and show it once."""
     name = fields.get("name", "").strip()
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        error = f"Give the key a name of 1 to {MAX_NAME_LENGTH} characters."
+        error = _("Give the key a name of 1 to {longest} characters.", longest=MAX_NAME_LENGTH)
         return _keys_page(visit, context, 422, error=error, name=name)
     with context.database.writing() as connection:
         key = AccountService(context.clock).create_key(connection, visit.account.account_id, name)
@@ -58,7 +59,7 @@ def _live_key(visit: Visit, context: Context, key_id: str) -> KeyListed:
     for key in _keys(visit, context):
         if key.key_id == key_id and key.revoked_at is None:
             return key
-    raise NotFound("There is no such key, or it is revoked already.")
+    raise NotFound(N_("There is no such key, or it is revoked already."))
 
 
 def _keys_page(visit: Visit, context: Context, status: int = 200, **values: Any) -> Response:

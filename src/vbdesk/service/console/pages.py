@@ -1,12 +1,12 @@
-"""Console responses: HTML pages from templates, and redirects."""
+"""Console responses: HTML pages from templates in the reader's language, and redirects."""
 
-from datetime import datetime
 from functools import cache
 from typing import Any
 
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment
 
+from vbdesk.language import Language, available_languages, current, formats, markup
 from vbdesk.service.http.templates import templates_in
 
 HOME = "/console"
@@ -15,25 +15,26 @@ HOME = "/console"
 @cache
 def _templates() -> Environment:
     environment = templates_in("console", "templates")
-    environment.filters |= {"moment": _moment, "number": _number}
-    environment.globals["home"] = HOME
+    environment.filters |= {"moment": formats.day_and_time, "day": formats.day, "number": formats.number}
+    environment.globals |= markup.FUNCTIONS
+    environment.globals |= {"home": HOME, "offered_languages": _offered_languages()}
     return environment
 
 
-def page(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
-    """Render the template with these values; all values are escaped."""
-    text = _templates().get_template(template).render(values)
-    return HTMLResponse(text, status, headers)
+@cache
+def _offered_languages() -> list[Language]:
+    """Languages to choose from, by their own names."""
+    offered = [Language(name, name) for name in available_languages()]
+    return sorted(offered, key=lambda language: language.own_name)
+
+
+def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Render the template with these values, in the reader's language; all values are escaped."""
+    language = current()
+    text = _templates().get_template(template).render(values | {"language": language})
+    return HTMLResponse(text, status, {"Content-Language": language.tag, "Vary": "Accept-Language, Cookie"})
 
 
 def go_to(path: str = "", notice: str | None = None) -> RedirectResponse:
     """Redirect to a console page, which shows the notice of that name."""
     return RedirectResponse(f"{HOME}{path}" + (f"?notice={notice}" if notice else ""), 303)
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}"
-
-
-def _number(number: int) -> str:
-    return f"{number:,}"

@@ -1,28 +1,26 @@
 """Signing in and out."""
 
-from typing import Annotated
+from fastapi import APIRouter, Request, Response
 
-from fastapi import APIRouter, Depends, Request, Response
-
+from vbdesk.language import _, translated
 from vbdesk.service.accounts.sessions import SessionService
-from vbdesk.service.console.forms import Cookie, FormRefused, check_token, form_token, new_visit, read_form
+from vbdesk.service.console.forms import (
+    SESSION_COOKIE,
+    VISITOR_COOKIE,
+    FormFields,
+    FormRefused,
+    check_token,
+    form_token,
+    new_visit,
+)
 from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import SESSION_COOKIE, CurrentVisit, OwnForm
+from vbdesk.service.console.signed_in import CurrentVisit, OwnForm
 from vbdesk.service.http.guard import CurrentContext, authenticate
 from vbdesk.service.kernel.errors import RateLimited, ServiceError, Unauthorized
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Credential
 
-_VISITOR_COOKIE = Cookie("vbdesk-visitor")
-"""Ties the sign-in form to the browser. It is separate from the session cookie."""
-
-_WRONG = "The account id or the secret key is not right. Check both."
-
 router = APIRouter()
-
-
-async def _visitors_form(request: Request) -> dict[str, str]:
-    return await read_form(request)
 
 
 @router.get("/console/sign-in")
@@ -32,12 +30,10 @@ def show_sign_in(request: Request, context: CurrentContext, notice: str = "") ->
 
 
 @router.post("/console/sign-in")
-def sign_in(
-    request: Request, context: CurrentContext, fields: Annotated[dict[str, str], Depends(_visitors_form)]
-) -> Response:
+def sign_in(request: Request, context: CurrentContext, fields: FormFields) -> Response:
     """Start a session for the holder of the account's secret key."""
     try:
-        check_token(context.secrets, _VISITOR_COOKIE.read(request), fields)
+        check_token(context.secrets, VISITOR_COOKIE.read(request), fields)
     except FormRefused:
         return _form(request, context, 403, notice="form-refused")
     account_id = fields.get("account_id", "").strip()
@@ -53,7 +49,7 @@ def sign_in(
         token = sessions.begin(connection, account.account_id)
     response = go_to()
     SESSION_COOKIE.write(request, response, token)
-    _VISITOR_COOKIE.remove(request, response)
+    VISITOR_COOKIE.remove(request, response)
     return response
 
 
@@ -69,23 +65,25 @@ def sign_out(request: Request, context: CurrentContext, visit: CurrentVisit, _fi
 
 def _refused(request: Request, context: Context, account_id: str, refusal: ServiceError) -> Response:
     if isinstance(refusal, RateLimited):
-        response = _form(request, context, 429, error=refusal.message, account_id=account_id)
+        response = _form(request, context, 429, error=translated(refusal), account_id=account_id)
         response.headers["Retry-After"] = str(refusal.retry_after_s)
         return response
-    return _form(request, context, 401, error=_WRONG, account_id=account_id)
+    wrong = _("The account id or the secret key is not right. Check both.")
+    return _form(request, context, 401, error=wrong, account_id=account_id)
 
 
 def _form(
     request: Request, context: Context, status: int = 200, *, error: str = "", account_id: str = "", notice: str = ""
 ) -> Response:
-    visitor = _VISITOR_COOKIE.read(request) or new_visit()
+    visitor = VISITOR_COOKIE.read(request) or new_visit()
     response = page(
         "sign_in.html",
         status,
+        here="sign-in",
         form_token=form_token(context.secrets, visitor),
         error=error,
         account_id=account_id,
         notice=notice,
     )
-    _VISITOR_COOKIE.write(request, response, visitor)
+    VISITOR_COOKIE.write(request, response, visitor)
     return response

@@ -5,15 +5,13 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from vbdesk.service.console.forms import Cookie, check_token, form_token, read_form
+from vbdesk.service.console.forms import SESSION_COOKIE, check_token, form_token, read_form
 from vbdesk.service.http.guard import CurrentContext
 from vbdesk.service.kernel.errors import RateLimited
 from vbdesk.service.ports.identity import Account
 
 MAX_REQUESTS_PER_WINDOW = 120
 """Console requests that one account may make per window. The plan's limits apply to API calls only."""
-
-SESSION_COOKIE = Cookie("vbdesk-console")
 
 
 class SignInNeeded(Exception):

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
+from vbdesk.language import N_, _, translated
 from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
 from vbdesk.service.http.guard import CurrentContext
@@ -19,8 +20,6 @@ from vbdesk.service.webhooks import setup
 from vbdesk.service.webhooks.service import WebhookService
 
 DELIVERIES_ON_A_PAGE = 20
-
-_NO_URL = f"Give a URL such as https://host/path, of at most {MAX_WEBHOOK_URL_LENGTH} characters."
 
 router = APIRouter()
 
@@ -45,14 +44,17 @@ async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnF
         return _webhook_page(visit, context, 422, url=url, **reason)
 
     if not secret_key:
-        return await run_in_threadpool(refuse, signing_error="Enter the secret that signs the reports.")
+        return await run_in_threadpool(refuse, signing_error=_("Enter the secret that signs the reports."))
     try:
         config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key})
         await setup.set_webhook(context, visit.account.account_id, str(config.url), secret_key)
     except ValidationError:
-        return await run_in_threadpool(refuse, url_error=_NO_URL)
+        no_url = _(
+            "Give a URL such as https://host/path, of at most {longest} characters.", longest=MAX_WEBHOOK_URL_LENGTH
+        )
+        return await run_in_threadpool(refuse, url_error=no_url)
     except AddressNotAllowed as refusal:
-        return await run_in_threadpool(refuse, url_error=str(refusal))
+        return await run_in_threadpool(refuse, url_error=translated(refusal))
     return go_to("/webhook", "webhook-set")
 
 
@@ -62,7 +64,7 @@ def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Respons
     with context.database.reading() as connection:
         webhook = WebhookService.of(context).current(connection, visit.account.account_id)
     if webhook is None:
-        raise NotFound("There is no webhook to remove.")
+        raise NotFound(N_("There is no webhook to remove."))
     return page("webhook_remove.html", visit=visit, here="webhook", webhook=webhook)
 
 
@@ -81,7 +83,7 @@ def redeliver(delivery_id: UUID, visit: CurrentVisit, context: CurrentContext, _
         with context.database.writing() as connection:
             WebhookService.of(context).redeliver(connection, visit.account.account_id, str(delivery_id))
     except Conflict as refusal:
-        return _webhook_page(visit, context, 409, error=refusal.message)
+        return _webhook_page(visit, context, 409, error=translated(refusal))
     return go_to("/webhook", "redelivering")
 
 

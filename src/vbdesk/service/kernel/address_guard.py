@@ -3,10 +3,11 @@
 import ipaddress
 from urllib.parse import urlsplit
 
+from vbdesk.language import N_
 from vbdesk.service.kernel.name_resolver import LookUp, Resolver, ask_system
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-NO_HOST = "The address names no host. Give a URL such as https://host/path."
+NO_HOST = N_("The address names no host. Give a URL such as https://host/path.")
 
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 """All addresses routed on the public internet. Loopback, link-local and multicast addresses are outside it. So are
@@ -76,7 +77,7 @@ class AddressGuard:
 
     def _allowed(self, addresses: list[str]) -> list[str]:
         if not self._allow_private and not all(map(is_public, addresses)):
-            raise AddressNotAllowed("The address leads into a private network. Give a publicly reachable one.")
+            raise AddressNotAllowed(N_("The address leads into a private network. Give a publicly reachable one."))
         return addresses
 
 
@@ -86,9 +87,9 @@ def endpoint_of(url: str) -> tuple[str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise AddressNotAllowed("The address is malformed. Give a URL such as https://host/path.") from None
+        raise AddressNotAllowed(N_("The address is malformed. Give a URL such as https://host/path.")) from None
     if parts.scheme not in DEFAULT_PORTS:
-        raise AddressNotAllowed("The address must begin with https:// (or http://).")
+        raise AddressNotAllowed(N_("The address must begin with https:// (or http://)."))
     if not host or any(character.isspace() or not character.isprintable() for character in url):
         raise AddressNotAllowed(NO_HOST)
     return host, port or DEFAULT_PORTS[parts.scheme]

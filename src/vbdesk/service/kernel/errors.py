@@ -1,4 +1,4 @@
-"""Reasons for which the service refuses a request.
+"""Reasons for which the service refuses a request: English in the API and in logs, translated where people read.
 
 ServiceError
 ├── Unauthorized            401
@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
+from vbdesk.language import N_, message
 
 
 class ServiceError(Exception):
@@ -45,38 +46,38 @@ class Unauthorized(ServiceError):
     """The account id or the credential is missing or wrong; the answer does not say which."""
 
     code = ErrorCode.UNAUTHORIZED
-    default_message = "The account id or the credential is missing or not valid. Check both headers."
+    default_message = N_("The account id or the credential is missing or not valid. Check both headers.")
 
 
 class InsufficientCredits(ServiceError):
     """The balance does not cover the analysis."""
 
     code = ErrorCode.INSUFFICIENT_CREDITS
-    default_message = "The account has not enough credits for this analysis. Add credits and submit again."
+    default_message = N_("The account has not enough credits for this analysis. Add credits and submit again.")
 
 
 class NotFound(ServiceError):
     """The resource does not exist, or it belongs to another account."""
 
     code = ErrorCode.NOT_FOUND
-    default_message = "There is nothing with this name. Check the address."
+    default_message = N_("There is nothing with this name. Check the address.")
 
 
 class Conflict(ServiceError):
     """The name is taken already."""
 
     code = ErrorCode.CONFLICT
-    default_message = "This exists already. Choose another name."
+    default_message = N_("This exists already. Choose another name.")
 
 
 class RateLimited(ServiceError):
     """Too many requests; one more is allowed after `retry_after_s` whole seconds."""
 
     code = ErrorCode.RATE_LIMIT_EXCEEDED
-    default_message = "Too many requests."
+    default_message = N_("Too many requests.")
 
     def __init__(self, retry_after_s: int) -> None:
-        super().__init__(f"Too many requests. Try again in {retry_after_s} s.")
+        super().__init__(message("Too many requests. Try again in {seconds} s.", seconds=retry_after_s))
         self.retry_after_s = retry_after_s
 
 
@@ -85,7 +86,10 @@ class ServiceBusy(RateLimited):
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
-        self.message = f"The service is busy: many of your recordings wait already. Try again in {retry_after_s} s."
+        self.message = message(
+            "The service is busy: many of your recordings wait already. Try again in {seconds} s.",
+            seconds=retry_after_s,
+        )
 
 
 class QuotaExceeded(RateLimited):
@@ -93,9 +97,11 @@ class QuotaExceeded(RateLimited):
 
     def __init__(self, quota_bytes: int, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
-        self.message = (
-            f"Your uploads that are not analysed yet may take {quota_bytes // 1024**2} MB together. "
-            f"Submit them for analysis, or try again in {retry_after_s} s."
+        self.message = message(
+            "Your uploads that are not analysed yet may take {megabytes} MB together. "
+            "Submit them for analysis, or try again in {seconds} s.",
+            megabytes=quota_bytes // 1024**2,
+            seconds=retry_after_s,
         )
 
 
@@ -103,7 +109,7 @@ class OutOfSpace(ServiceError):
     """A disk of the service is full or nearly full; it accepts no new recordings."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
-    default_message = (
+    default_message = N_(
         "The service is short of disk space. Nothing was stored or charged. Results can still be read. "
         "Try again in a minute."
     )
@@ -115,9 +121,10 @@ class TooMuchRefused(RateLimited):
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
-        self.message = (
+        self.message = message(
             "Your recordings of the last minute took long to read and could not be analysed. Check them, and try again "
-            f"in {retry_after_s} s."
+            "in {seconds} s.",
+            seconds=retry_after_s,
         )
 
 
@@ -125,21 +132,21 @@ class InvalidRequest(ServiceError):
     """The request cannot be understood or contradicts itself."""
 
     code = ErrorCode.INVALID_REQUEST
-    default_message = "The request is not valid."
+    default_message = N_("The request is not valid.")
 
 
 class InvalidUseCase(ServiceError):
     """The `use_case` of the v1 API is unknown."""
 
     code = ErrorCode.INVALID_USE_CASE
-    default_message = "The use case is not known."
+    default_message = N_("The use case is not known.")
 
 
 class ValidationFailed(ServiceError):
     """Fields are not valid; `detail` names each."""
 
     code = ErrorCode.VALIDATION_ERROR
-    default_message = "The request has fields that are not valid; `detail` names them."
+    default_message = N_("The request has fields that are not valid; `detail` names them.")
 
     def __init__(self, detail: Sequence[ErrorDetail]) -> None:
         super().__init__()
@@ -154,35 +161,35 @@ class AudioTooLarge(AudioRejected):
     """More bytes than allowed."""
 
     code = ErrorCode.AUDIO_TOO_LARGE
-    default_message = "The audio is larger than 32 MB. Send a shorter or compressed recording."
+    default_message = N_("The audio is larger than 32 MB. Send a shorter or compressed recording.")
 
 
 class UnsupportedFormat(AudioRejected):
     """Not one of the four formats, or damaged."""
 
     code = ErrorCode.UNSUPPORTED_FORMAT
-    default_message = "The audio cannot be read as WAV, FLAC, MP3 or M4A. Convert it and send it again."
+    default_message = N_("The audio cannot be read as WAV, FLAC, MP3 or M4A. Convert it and send it again.")
 
 
 class AudioTooShort(AudioRejected):
     """Under 15 seconds."""
 
     code = ErrorCode.AUDIO_TOO_SHORT
-    default_message = "The recording is shorter than 15 seconds. Record more speech."
+    default_message = N_("The recording is shorter than 15 seconds. Record more speech.")
 
 
 class AudioTooLong(AudioRejected):
     """Over 20 minutes."""
 
     code = ErrorCode.AUDIO_TOO_LONG
-    default_message = "The recording is longer than 20 minutes. Cut it and send the parts."
+    default_message = N_("The recording is longer than 20 minutes. Cut it and send the parts.")
 
 
 class AudioPoorQuality(AudioRejected):
     """The recording holds nothing that can be analysed."""
 
     code = ErrorCode.AUDIO_POOR_QUALITY
-    default_message = "The recording holds no sound that can be analysed. Check the microphone and record again."
+    default_message = N_("The recording holds no sound that can be analysed. Check the microphone and record again.")
 
 
 def audio_rejected(code: ErrorCode, message: str) -> AudioRejected:
@@ -194,4 +201,4 @@ class ProcessingFailed(ServiceError):
     """The service's own fault."""
 
     code = ErrorCode.PROCESSING_ERROR
-    default_message = "The service could not finish the request. Try again in a moment."
+    default_message = N_("The service could not finish the request. Try again in a moment.")

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.clock import Clock
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
+from vbdesk.language import N_
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
 from vbdesk.service.kernel.address_guard import AddressNotAllowed
@@ -42,7 +43,7 @@ LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STOP_WAIT_S = 2.0
 
-UNREADABLE = "The webhook's secret cannot be read with the keys of this service."
+UNREADABLE = N_("The webhook's secret cannot be read with the keys of this service.")
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row
 from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.language import N_
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.errors import Conflict, NotFound
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
@@ -109,8 +110,8 @@ class WebhookService(JobSubscriber):
     def remove(self, connection: Connection, account_id: str) -> None:
         """Delete the webhook and give up its pending deliveries. Raises NotFound when there is none."""
         if not repository.remove_webhook(connection, account_id):
-            raise NotFound("There is no webhook to remove.")
-        repository.give_up_pending(connection, account_id, "The webhook was removed.", self._clock.now())
+            raise NotFound(N_("There is no webhook to remove."))
+        repository.give_up_pending(connection, account_id, N_("The webhook was removed."), self._clock.now())
 
     def list_deliveries(
         self, connection: Connection, account_id: str, before: str | None, limit: int
@@ -142,13 +143,13 @@ class WebhookService(JobSubscriber):
         """
         delivery = repository.find_delivery(connection, account_id, delivery_id)
         if delivery is None:
-            raise NotFound("There is no such delivery.")
+            raise NotFound(N_("There is no such delivery."))
         receiver = delivery if delivery.job_url else repository.find_webhook(connection, account_id)
         if receiver is None:
-            raise Conflict("There is no webhook to deliver to. Set one, then deliver again.")
+            raise Conflict(N_("There is no webhook to deliver to. Set one, then deliver again."))
         now = self._clock.now()
         begun = repository.restart(
             connection, delivery_id, url=receiver.url, secret=receiver.secret, now=now, claimed_until=now + CLAIM
         )
         if not begun:
-            raise Conflict("This delivery is being tried already. Look again in a minute.")
+            raise Conflict(N_("This delivery is being tried already. Look again in a minute."))
