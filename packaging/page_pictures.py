@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -97,6 +98,9 @@ class PageWalk(QObject):
         except StopIteration:
             self._timer.stop()
             self._desk.window.close()
+        except Exception:  # a walk that was broken off is no walk without faults
+            traceback.print_exc()
+            os._exit(1)
 
     def _all(self) -> Walk:
         yield lambda: self._desk.workspace is not None and self._desk.window.page() is not None

@@ -4,6 +4,7 @@ import pytest
 from cut_words import cut_popups, cut_words, painted_words
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -280,3 +281,14 @@ def test_words_from_right_to_left_begin_all_lines_at_the_same_place(shown):
         lines[piece.line] = max(lines.get(piece.line, 0), piece.ink.right())
     assert len(lines) > 2
     assert max(lines.values()) - min(lines.values()) < label.fontMetrics().horizontalAdvance(" ") / 2
+
+
+def test_hidden_columns_leave_no_gap(shown):
+    view = CellView("List", CellTable(tuple("ABCD")), (0, 144, 96, 116), stretch=0, droppable=(2, 1))
+    window = shown(view)
+    header = view.horizontalHeader()
+    for width in (640, 250, 640, 400, 250):
+        window.resize(width, 300)
+        QTest.qWait(0)
+        assert header.length() == sum(view.columnWidth(column) for column in range(header.count())), width
+    assert view.isColumnHidden(2)

@@ -145,6 +145,24 @@ def test_low_letters_of_the_overall_level_stay_clear_of_the_line_below(cases, ar
     assert highest < lowest
 
 
+@pytest.mark.parametrize(("from_right", "low", "high"), [(False, "qqq", "zzz"), (True, "ققق", "ششش")])
+def test_a_scale_begins_where_lines_begin(cases, arabic, monkeypatch, from_right, low, high) -> None:
+    def document(source):
+        made = recording_document(source)
+        columns = [
+            {"low": low, "high": high} if isinstance(column, dict) else column for column in made["signals"]["columns"]
+        ]
+        return made | {"signals": made["signals"] | {"columns": columns}}
+
+    monkeypatch.setattr(reports, "recording_document", document)
+    options = replace(OPTIONS, language=arabic) if from_right else OPTIONS
+    page = pypdfium2.PdfDocument(pdf_report(cases["two"], options))[0]
+    text = page.get_textpage()
+    left = {text.get_text_range(at, 1): text.get_charbox(at)[0] for at in range(text.count_chars())}
+    lower, higher = left[low[0]], left[high[0]]
+    assert (lower > higher) is from_right
+
+
 def drawn(record: SubjectRecord, language: Language) -> ElementTree.Element:
     options = replace(OPTIONS, language=language, zone=UTC)
     (content,) = export_files(ExportFormat.SVG, [record], options).values()
