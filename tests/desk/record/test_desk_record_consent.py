@@ -246,7 +246,7 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
     view = listed(user, speech_file, tmp_path, "a-1", "a-1", "b-2", "Übung 7", "--")
     card, notes = view.consent, user.workspace.library.subject_notes
     notes.keep("a-1", SubjectNote(prompts="de"))
-    words = "3 subjects have no consent noted, and this profile requires one. Check the rows of those who agreed."
+    words = "3 subjects have no consent noted, and this profile requires one. Tick the rows of those who agreed."
     assert card.words.text() == words
     assert not card.note.isEnabled()
     assert not view.send.isEnabled()
@@ -278,7 +278,7 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (ConsentPolicy.REMINDED, "1 subject has no consent noted. Check the rows of those who agreed."),
+        (ConsentPolicy.REMINDED, "1 subject has no consent noted. Tick the rows of those who agreed."),
         (ConsentPolicy.OFF, ""),
     ],
 )

@@ -74,7 +74,7 @@ class ImportConsentCard(QWidget):
         lacking = lacking_consent(model.rows)
         marked = lacking_consent(row for row in model.rows if row.number in chosen)
         self.setVisible(bool(lacking) and model.rules.policy is not ConsentPolicy.OFF)
-        hint = "" if marked else _("Check the rows of those who agreed.")
+        hint = "" if marked else _("Tick the rows of those who agreed.")
         self.words.setText(f"{lacking_words(len(lacking), model.rules.policy)} {hint}".strip())
         self.note.setText(note_words(len(marked)))
         self.note.setEnabled(bool(marked) and not model.importing)
