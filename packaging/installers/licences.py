@@ -11,6 +11,13 @@ _HEAD = """<!DOCTYPE html>
 <style>body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}pre{white-space:pre-wrap}</style>
 </head><body><h1>Licences of vbdesk</h1>
 """
+_DECODER = (
+    "FFmpeg, in the package av",
+    "LGPL-3.0-or-later",
+    "vbdesk decodes MP3 and M4A files with the libraries of FFmpeg that the wheel of PyAV brings. They are files of "
+    "their own, which you can replace. The wheel also brings the encoders x264 and x265 (GPL-2.0-or-later). They are "
+    "not here: files of their names hold empty functions. Sources: https://ffmpeg.org",
+)
 
 
 def licence_of(distribution: Distribution) -> str:
@@ -42,7 +49,7 @@ def page(distributions: Iterable[Distribution], others: Iterable[tuple[str, str,
         others: name, licence and text of what is not a Python package.
     """
     parts = [_HEAD]
-    for name, licence, text in others:
+    for name, licence, text in (*others, _DECODER):
         parts.append(_entry(name, licence, [("", text)]))
     for distribution in distributions:
         name = f"{distribution.metadata['Name']} {distribution.version}"

@@ -2,7 +2,7 @@
 """Make the installers: `python packaging/installers/make.py JOB [--out FOLDER]`.
 
     linux      the Debian package (on Debian or Ubuntu)
-    windows    the two MSI packages (on Linux, with the packages msitools and binutils)
+    windows    the two MSI packages (on Linux, with the packages msitools and wixl)
     macos      the disk image (on macOS)
     check      make the Linux program twice and compare: a difference without an explanation fails
     pins       resolve the build tools again into pins.toml (needs uv)

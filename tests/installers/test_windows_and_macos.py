@@ -6,11 +6,16 @@ import struct
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
+from dataclasses import dataclass, field
 from io import BytesIO
+from pathlib import Path
 
 import pytest
+from pip._vendor import distlib
 
+import codec_stubs
 from installers import icons
+from installers.macos import macho
 from installers.macos import package as macos
 from installers.windows import application, msi, pe
 from vbdesk.outbox.bundles.bundle_export import SUFFIX
@@ -96,13 +101,96 @@ def test_a_package_refuses_a_downgrade_and_sets_policies_by_condition(folder, tm
     assert "SERVICEURL;" in table("Property")
 
 
-def test_missing_dlls_are_found_and_those_of_windows_are_not_looked_for(tmp_path, monkeypatch):
-    for name in ("python.exe", "msvcp140.dll", "site-packages/a/x.pyd", "site-packages/a.libs/l.dll"):
+@dataclass
+class ImageTwin:
+    needs: dict = field(default_factory=dict)
+    offers: set = field(default_factory=set)
+
+    def imports(self):
+        return self.needs
+
+    def exports(self):
+        return self.offers
+
+
+def test_missing_dlls_and_functions_are_found_and_those_of_windows_are_not_looked_for(tmp_path, monkeypatch):
+    names = ("python.exe", "msvcp140.dll", "site-packages/a/x.pyd", "site-packages/a.libs/l.dll")
+    for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
-    needs = {"x.pyd": ["KERNEL32.dll", "api-ms-win-crt-heap-l1-1-0.dll", "MSVCP140.dll", "l.dll", "gone.dll"]}
-    monkeypatch.setattr(pe, "imports", lambda path: needs.get(path.name, []))
-    assert pe.missing(tmp_path) == {"gone.dll": ["site-packages/a/x.pyd"]}
+    of_windows = {"KERNEL32.dll": {"ExitProcess"}, "api-ms-win-crt-heap-l1-1-0.dll": {"free"}}
+    needs = {**of_windows, "MSVCP140.dll": set(), "L.dll": {"one", "two", "#3"}, "gone.dll": {"x"}}
+    found = {tmp_path / name: ImageTwin() for name in names}
+    found[tmp_path / "site-packages/a/x.pyd"] = ImageTwin(needs)
+    found[tmp_path / "site-packages/a.libs/l.dll"] = ImageTwin(offers={"one", "#3"})
+    monkeypatch.setattr(pe, "images", lambda folder: found.items())
+    user = ["site-packages/a/x.pyd"]
+    assert pe.missing(tmp_path) == {"gone.dll": user, "L.dll!two": user}
+
+
+def test_a_program_for_windows_is_read(tmp_path):
+    launchers = Path(distlib.__file__).parent
+    image = pe.Image(launchers / "t64.exe")
+    assert "CreateProcessW" in image.imports()["KERNEL32.dll"]
+    assert image.exports() == set()
+    (tmp_path / "none.dll").write_bytes(b"MZ")
+    shutil.copy(launchers / "t32.exe", tmp_path)
+    assert list(pe.images(tmp_path)) == []
+
+
+def made_library(name, loads, symbols, machine=0x0100000C):
+    """A library for macOS with nothing but its tables; symbols are names, kinds and numbers of libraries."""
+    commands = [(kind, struct.pack("<4I", 24, 0, 0x10203, 0x10000) + path.encode() + b"\0") for kind, path in
+                [(0xD, name), *((0xC, load) for load in loads)]]  # fmt: skip
+    lengths = [8 + len(body) for _, body in commands]
+    at = 32 + sum(lengths) + 24
+    texts = b"\0" + b"".join(symbol.encode() + b"\0" for symbol, _, _ in symbols)
+    table = b"".join(
+        struct.pack("<IBBHQ", texts.index(f"\0{symbol}\0".encode()) + 1, kind, 0, number << 8, 0)
+        for symbol, kind, number in symbols
+    )
+    head = struct.pack("<8I", 0xFEEDFACF, machine, 0, 6, len(commands) + 1, 0, 0, 0)
+    body = b"".join(struct.pack("<II", kind, 8 + len(rest)) + rest for kind, rest in commands)
+    return head + body + struct.pack("<6I", 2, 24, at, len(symbols), at + len(table), len(texts)) + table + texts
+
+
+def test_what_a_library_for_macos_lacks_is_found(tmp_path):
+    user, used = tmp_path / "liba.dylib", tmp_path / "libb.dylib"
+    wanted = [("_there", 1, 2), ("_gone", 1, 2), ("_free", 1, 1), ("_own", 0xF, 0), ("_hidden", 0x1F, 0)]
+    user.write_bytes(made_library("/x/liba.dylib", ["/usr/lib/libSystem.B.dylib", "@loader_path/libb.dylib"], wanted))
+    used.write_bytes(made_library("/x/libb.dylib", [], [("_there", 0xF, 0), ("_gone", 0xE, 0)]))
+    library = macho.Library(user)
+    assert (library.name, library.versions, library.exports) == ("/x/liba.dylib", (0x10203, 0x10000), {"_own"})
+    assert macho.missing([user, used]) == {"libb.dylib!_gone": ["liba.dylib"]}
+    used.write_bytes(made_library("/x/libb.dylib", [], [], machine=0x01000007))
+    with pytest.raises(macho.NotForMac):
+        macho.Library(used)
+    assert macho.missing([user, used]) == {}
+
+
+def test_stand_ins_define_what_is_wanted_of_their_own_library(tmp_path, monkeypatch):
+    made = []
+
+    def compile_one(source, target, stood):
+        made.append((stood.name, source.read_text()))
+        target.write_bytes(b"stub")
+
+    wanted = {"avcodec-1.dll": {"x264_open", "x264_levels", "x265_api", "other"}}
+    system = codec_stubs.System(".dll", lambda path: wanted.get(path.name, ()), compile_one, export="EXPORT ")
+    monkeypatch.setattr(codec_stubs, "_SYSTEMS", (system,))
+    for name in ("avcodec-1.dll", "libx264-1.dll", "libx265-1.dll"):
+        (tmp_path / name).write_bytes(b"encoder")
+    assert codec_stubs.replace_encoders(tmp_path) == [("libx264-1.dll", 7, 4), ("libx265-1.dll", 7, 4)]
+    assert made == [
+        (
+            "libx264-1.dll",
+            "EXPORT const char x264_levels[4096] = {0};\nEXPORT void *x264_open(void) { return 0; }\n\n",
+        ),
+        ("libx265-1.dll", "EXPORT void *x265_api(void) { return 0; }\n\n"),
+    ]
+    (tmp_path / "libx265-1.dll").unlink()
+    with pytest.raises(SystemExit, match="expected encoders"):
+        codec_stubs.replace_encoders(tmp_path)
 
 
 def test_a_program_runs_the_interpreter_of_its_own_folder():

@@ -14,6 +14,7 @@ MEASURED = (
     "trajectory_figures",
     "longitudinal_figures",
     "reading_language_figures",
+    "start_figures",
 )
 """Benchmarks of what a person waits for: each prints this machine's calibration, and fails over a bar scaled by it."""
 

@@ -28,8 +28,7 @@ def freeze(folder: Path) -> Path:
     for path in program.rglob("*"):
         if path.is_symlink() and not path.exists():
             path.unlink()  # to a library of the system, which is not copied
-    for place in codec_stubs.places(program):
-        codec_stubs.replace_encoders(place)
+    codec_stubs.replace_encoders(program)
     saved = sum(elf.strip(path) for path in sorted(program.rglob("*")) if elf.is_elf(path) and path.name != "vbdesk")
     saved += sum(link_copies(program))
     print(f"stripped {saved / 1e6:.0f} MB of symbols and copies")

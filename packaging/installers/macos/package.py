@@ -8,7 +8,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import codec_stubs
 from installers import artefacts, distributions, environment, icons, licences, localized, pins, sbom
+from installers.macos import macho
 from vbdesk.language import N_, available_languages
 
 HERE = Path(__file__).parent
@@ -24,6 +26,10 @@ FILE_TYPE = N_("vbdesk transfer bundle")
 COPYRIGHT = N_("Copyright the vbdesk authors. Apache License 2.0.")
 
 
+class Incomplete(Exception):
+    """A library of the application lacks something that another one needs."""
+
+
 class NotOnThisSystem(Exception):
     """The disk image is made on macOS."""
 
@@ -35,7 +41,7 @@ def information(version: str, oldest_system: str) -> dict[str, object]:
         "CFBundleDisplayName": "vbdesk",
         "CFBundleDocumentTypes": [
             {
-                "CFBundleTypeName": "vbdesk transfer bundle",
+                "CFBundleTypeName": FILE_TYPE,
                 "CFBundleTypeRole": "Viewer",
                 "LSHandlerRank": "Owner",
                 "LSItemContentTypes": [f"{IDENTIFIER}.bundle"],
@@ -110,6 +116,10 @@ def build(folder: Path, version: str) -> Path:
     command += ["--distpath", str(folder), "--workpath", str(folder / "work"), str(HERE / "vbdesk.spec")]
     environment.run(*command)
     application = folder / "vbdesk.app"
+    codec_stubs.replace_encoders(application)
+    lacking = macho.missing([path for path in application.rglob("*.dylib") if not path.is_symlink()])
+    if lacking:
+        raise Incomplete(f"These functions are missing: {lacking}")
     with (application / "Contents" / "Info.plist").open("wb") as file:
         plistlib.dump(information(version, pins.load()["macos"]["oldest_system"]), file)
     resources = application / "Contents" / "Resources"

@@ -13,6 +13,7 @@ from importlib.metadata import distributions as installed_in
 from importlib.resources import files
 from pathlib import Path
 
+import codec_stubs
 from installers import artefacts, distributions, environment, frozen_parts, icons, pins
 from installers.windows import pe
 
@@ -34,7 +35,7 @@ def assemble(out: Path, wheel: Path) -> Path:
     """Make the folder; returns its path.
 
     Raises:
-        Incomplete: a DLL is missing.
+        Incomplete: a DLL is missing, or lacks a function that another one needs.
         PinBroken: the interpreter is not the pinned one.
     """
     pinned = pins.load()["windows"]
@@ -47,6 +48,7 @@ def assemble(out: Path, wheel: Path) -> Path:
     environment.run(*install, "--require-hashes", "-r", str(environment.LOCK))
     environment.run(*install, "--no-deps", str(wheel))
     prune(packages)
+    codec_stubs.replace_encoders(packages)
     finish(place, pinned["python"])
     lacking = pe.missing(place)
     if lacking:

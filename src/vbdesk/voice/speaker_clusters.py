@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.vq import kmeans2
-from scipy.linalg import eigh
 
 from vbdesk.voice.quality_rules import quality_rules
 
@@ -120,6 +118,8 @@ def _best_graph(embeddings: NDArray[np.float64]) -> _Graph:
 
 
 def _neighbour_graph(nearest: NDArray[np.int64], neighbours: int) -> _Graph:
+    from scipy.linalg import eigh  # takes 0.1 s together with the k-means, which the start of the desk does not need
+
     count = len(nearest)
     adjacency = np.zeros((count, count))
     np.put_along_axis(adjacency, nearest[:, :neighbours], 1, axis=1)
@@ -136,6 +136,8 @@ def _neighbour_graph(nearest: NDArray[np.int64], neighbours: int) -> _Graph:
 
 def _split(points: NDArray[np.floating], parts: int) -> Labels:
     """The best of several k-means runs, shape (points,)."""
+    from scipy.cluster.vq import kmeans2
+
     generator = np.random.default_rng(SEED)
     runs = [kmeans2(points.astype(np.float64), parts, minit="++", rng=generator) for _ in range(KMEANS_RUNS)]
     _, labels = min(runs, key=lambda run: float(np.square(points - run[0][run[1]]).sum()))

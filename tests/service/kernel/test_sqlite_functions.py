@@ -36,6 +36,7 @@ def test_connections_that_others_open_have_the_function_too(any_sqlite):
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection:
         now = connection.scalar(sa.select(sa.cast(sa.func.unixepoch("subsec") * 1000, sa.BigInteger)))
+    engine.dispose()
     assert now / 1000 == pytest.approx(time.time(), abs=60)
 
 
