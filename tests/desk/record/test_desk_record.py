@@ -1,9 +1,11 @@
 """The Record page from a user's view."""
 
+import threading
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
@@ -247,6 +249,23 @@ def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
         qtbot.waitUntil(lambda part=part: not part.alive())
     folder = user.workspace.library.recording_folder
     assert len(list(folder.glob("*.take"))) == 1
+
+
+def test_a_take_that_ends_after_its_page_is_gone_is_kept(qtbot, workspace, microphone):
+    model = record_view_model(workspace, count_in_s=0)
+    model.setup.start()
+    model.setup.set_subject("ward4-0172")
+    qtbot.waitUntil(lambda: model.setup.ready)
+    model.press()
+    qtbot.waitUntil(lambda: model.phase is RecordPhase.RECORDING)
+    microphone.play(3)
+    qtbot.waitUntil(lambda: model._recorder.elapsed_s == 3.0)
+    qtbot.settle()
+    shiboken6.delete(model)
+    ending = threading.Thread(target=model._end)
+    ending.start()
+    qtbot.waitUntil(lambda: not ending.is_alive())
+    assert len(list(workspace.library.recording_folder.glob("*.take"))) == 1
 
 
 def test_a_muted_microphone_is_said_while_it_records(user, microphone):

@@ -72,6 +72,20 @@ class Moment:
     marks_s: tuple[float, ...]
 
 
+class FinishedTakes(QObject):
+    """Brings takes from the recorder's thread, which may outlive the page: it has no parent that could delete it.
+
+    Signals:
+        finished: (Take).
+    """
+
+    finished = Signal(object)
+
+    def announce(self, take: Take) -> None:
+        """Tell the page, if there still is one. May be called on any thread."""
+        self.finished.emit(take)
+
+
 class RecordViewModel(QObject):
     """A recording from count-in to end, and the meter and room check before it.
 
@@ -98,7 +112,6 @@ class RecordViewModel(QObject):
     moved = Signal(object)
     took = Signal(object)
     failed = Signal(str)
-    _finished = Signal(object)
 
     def __init__(
         self,
@@ -122,7 +135,8 @@ class RecordViewModel(QObject):
         self._clock, self._times = clock, times
         self._monitor = Monitor(microphone)
         self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
-        self._recorder = new_recorder(self._finished.emit)
+        self._finished_takes = FinishedTakes()
+        self._recorder = new_recorder(self._finished_takes.announce)
         self._audio = Lane(tasks, self)
         self._listening = False
         self._shown = False
@@ -130,7 +144,7 @@ class RecordViewModel(QObject):
         self._left = 0
         self._tick = self._timer(_TICK_MS, self._on_tick)
         self._ending_thread: LongLived | None = None
-        self._finished.connect(self._on_take)
+        self._finished_takes.finished.connect(self._on_take)
         setup.devices_changed.connect(self._on_devices)
 
     def show(self) -> None:
