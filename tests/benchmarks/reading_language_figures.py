@@ -1,14 +1,12 @@
-"""What the reader's language costs: the change in an open window, and the start of the desk.
+"""What a change of the reader's language costs in an open window.
 
     python tests/benchmarks/reading_language_figures.py
 
-All times are processor time of the window's thread, so that a busy machine does not count; the start also shows the
-time of all threads. Every language is measured in the same run as English, several times in turns.
+All times are processor time of the window's thread, so that a busy machine does not count. Every language is measured
+there and back, several times in turns. `start_figures.py --languages` measures what a language costs at the start.
 """
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,19 +20,15 @@ from calibration import judgement, slowness, within
 from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication
 
-CHANGE_MS, START_MS = 300.0, 20.0
-CHANGES, STARTS = 3, 7
+CHANGE_MS = 300.0
+CHANGES = 3
 HANGS_S = 120.0
-START = "--start"
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Print the figures; 1 if one is over its bar."""
-    if arguments[:1] == [START]:
-        start(arguments[1])
-        return 0
     slowness()
-    return int(not (changes_are_quick() & starts_are_quick()))
+    return int(not changes_are_quick())
 
 
 def languages() -> list[str]:
@@ -85,41 +79,7 @@ def ready(desk: object, kind: type) -> bool:
     return isinstance(page, kind) and page.isVisible() and getattr(page, "built", True)
 
 
-def starts_are_quick() -> bool:
-    """Start the desk in English and in every other language, in turns; each start is a process."""
-    took: dict[str, list[tuple[float, float]]] = {tag: [] for tag in ("en", *languages())}
-    for _ in range(STARTS):
-        for tag, figures in took.items():
-            done = subprocess.run(
-                [sys.executable, __file__, START, tag], capture_output=True, text=True, check=True, timeout=HANGS_S
-            )
-            window, everything = done.stdout.split()[-2:]
-            figures.append((float(window), float(everything)))
-    best = {tag: tuple(map(min, zip(*figures, strict=True))) for tag, figures in took.items()}
-    kept = True
-    print(f"  start in en      {best['en'][0]:7.1f} ms, {best['en'][1]:.1f} ms in all threads")
-    for tag in best:
-        if tag != "en":
-            slower, everything = (best[tag][part] - best["en"][part] for part in (0, 1))
-            print(f"  start in {tag:6}  {slower:+7.1f} ms, {everything:+.1f} ms in all threads  ", end="")
-            print(judgement(max(0.0, slower), START_MS))
-            kept &= within(slower, START_MS)
-    return kept
-
-
-def start(tag: str) -> None:
-    """Start the desk in a language, and print the time of the window's thread and of all threads."""
-    from vbdesk.desk.record.page import RecordPage
-
-    with tempfile.TemporaryDirectory() as folder:
-        desk = opened_desk(Path(folder), tag)
-        until(lambda: ready(desk, RecordPage))
-        desk.window.repaint()
-        print(1000 * time.thread_time(), 1000 * time.process_time(), flush=True)
-        os._exit(0)  # the end is not measured
-
-
-def opened_desk(folder: Path, tag: str = "en") -> object:
+def opened_desk(folder: Path) -> object:
     """A desk with one profile whose service does not answer."""
     from vbdesk.capture.microphone import FileMicrophone
     from vbdesk.capture.playback import SilentPlayer
@@ -144,9 +104,9 @@ def opened_desk(folder: Path, tag: str = "en") -> object:
         keyring=MemoryVault(),
     )
     Setup(ports).make_service(ServiceAddress("http://127.0.0.1:9", "acc-1", "a-key"), "keyring")
-    PreferenceStore(ports.config_dir).change(reading_language=tag)
-    begin_reading(tag)
-    show_in(wanted_language(tag))
+    PreferenceStore(ports.config_dir).change(reading_language="en")
+    begin_reading("en")
+    show_in(wanted_language("en"))
     Theme(Scheme.LIGHT).install()
     desk = Desk(ports)
     desk.start()
@@ -164,4 +124,4 @@ def until(ready: Callable[[], bool]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

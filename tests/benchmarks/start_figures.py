@@ -4,8 +4,8 @@
 
 NAME=COMMAND is a program that shows the window, such as `frozen=/opt/vbdesk/vbdesk`; without any it is `vbdesk desk`
 of this environment. The named commands start in turns, each with a home of its own, and the first is the one that the
-others are compared with. `--cold` empties the disk cache before each start, as root. `--languages` starts the first
-command in English and in every other language instead. Needs Xvfb, and prints this machine's calibration.
+others are compared with. `--cold` empties the disk cache before each start, as root. `--languages` also starts the
+first command in English and in every other language. Needs Xvfb, and prints this machine's calibration.
 """
 
 import argparse
@@ -49,9 +49,10 @@ def main(arguments: list[str]) -> int:
     commands = {name: shlex.split(words) for name, _, words in (each.partition("=") for each in chosen.commands)}
     commands = commands or {"environment": [str(Path(sys.executable).with_name("vbdesk")), "desk"]}
     slowness()
+    kept = starts_are_quick(commands, chosen.rounds or ROUNDS, cold=chosen.cold)
     if chosen.languages:
-        return int(not languages_are_quick(next(iter(commands.values())), chosen.rounds or ROUNDS_OF_LANGUAGES))
-    return int(not starts_are_quick(commands, chosen.rounds or ROUNDS, cold=chosen.cold))
+        kept &= languages_are_quick(next(iter(commands.values())), chosen.rounds or ROUNDS_OF_LANGUAGES)
+    return int(not kept)
 
 
 def starts_are_quick(commands: Mapping[str, Sequence[str]], rounds: int, *, cold: bool) -> bool:
