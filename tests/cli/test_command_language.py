@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from vbdesk.cli import main, output
 from vbdesk.cli.command_language import choose_language, help_texts, translate_commands
 from vbdesk.cli.main import app
-from vbdesk.language import Language, LanguageMissing, current, reading_in, use
+from vbdesk.language import Language, LanguageMissing, current, reading_in, translated, use
 
 PSEUDO = Language("en_XA", "en_GB")
 SOURCES = Path(main.__file__).parents[1]
@@ -173,6 +173,29 @@ def test_texts_of_a_command_are_translated_and_its_status_stays(tmp_path) -> Non
     assert "[Whát çáñ söûñd thé sámé:" in shown.stdout
     assert refused.exit_code == 2
     assert refused.stderr.startswith("[Théré ïs ñö pápér 'a3'.")
+
+
+def test_a_language_without_texts_is_refused_in_the_language_of_the_system(language_kept, monkeypatch) -> None:
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    with pytest.raises(LanguageMissing) as refused:
+        choose_language(["--language", "xx", "norms"])
+    assert translated(refused.value).startswith("In der Sprache xx gibt es keine Texte.")
+
+
+@pytest.mark.parametrize("arguments", [("--language", ""), ("--language=",), ("--language", " ")])
+def test_an_empty_language_is_refused_as_a_missing_value(language_kept, arguments) -> None:
+    with pytest.raises(LanguageMissing, match=r"^--language needs a value\.$"):
+        choose_language([*arguments, "norms"])
+
+
+def test_a_service_that_cannot_start_says_why_in_the_language(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with reading_in(Language("de", "de_DE")):
+        folder = CliRunner().invoke(app, ["serve", "--data-dir", str(tmp_path / "file")])
+        workers = CliRunner().invoke(app, ["serve", "--data-dir", str(tmp_path), "--workers", "-3"])
+    assert (folder.exit_code, workers.exit_code) == (1, 1)
+    assert folder.stderr.startswith(f"Der Ordner {tmp_path / 'file'} ist nicht verwendbar: ")
+    assert workers.stderr == "workers muss mindestens 0 sein.\n"
 
 
 def test_a_terminal_without_the_letters_gets_question_marks() -> None:

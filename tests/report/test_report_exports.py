@@ -108,6 +108,17 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     assert (tmp_path / "c.flac").read_bytes() == b"old"
 
 
+def test_a_failed_write_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "c.pdf").mkdir()
+    with pytest.raises(OSError) as refused:
+        write_files(tmp_path, {"c.pdf": b"text"}, overwrite=True)
+    assert refused.value.filename == str(tmp_path / "c.pdf")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.pdf"]
+    with pytest.raises(FileNotFoundError) as missing:
+        write_files(tmp_path, {"d.flac": tmp_path / "missing"})
+    assert Path(missing.value.filename) == tmp_path / "missing"
+
+
 class Reads:
     """A client's groups and jobs, from a record."""
 

@@ -23,6 +23,7 @@ from vbdesk.report.documents.report_input import ReportOptions, ReportScope, rep
 from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
 from vbdesk.report.documents.subjects_document import subjects_document
 from vbdesk.report.exports import ExportFormat, export_files
+from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
@@ -130,6 +131,38 @@ def test_a_report_from_right_to_left(cases: dict[str, SubjectRecord], arabic: La
     printed = " ".join(page.extract_text() for page in pdf.pages)
     assert re.search("[٠-٩]{4}", printed), "the year in Arabic digits"
     assert not re.search(r"\b20\d\d\b", printed)
+
+
+@pytest.mark.parametrize("name", ["clinic.north-", "Müller <b>"])
+def test_names_keep_the_order_of_their_signs_in_lines_from_right_to_left(cases, arabic, name) -> None:
+    """What a person typed is isolated, and no mark is added where lines run from left to right."""
+    record = replace(cases["two"], group_id=name)
+    letterhead = Letterhead(name="Clinic (north)", address=("1 Road -",))
+    options = replace(OPTIONS, sign_off=SignOff("Dr. B (M.D.)", AS_OF), subject_line="Ann -", letterhead=letterhead)
+    typed = {name, "Dr. B (M.D.)", "Ann -", "Clinic (north)", "1 Road -"}
+
+    def printed(language: Language) -> set[str]:
+        with reading_in(language):
+            documents = [
+                recording_document(report_input(record, options)),
+                subjects_document([record], options),
+                subjects_document([record, cases["gaps and anomalies"]], options),
+            ]
+        return set(_strings(documents))
+
+    isolated = {f"\u2068{each}\u2069" for each in typed}
+    assert isolated <= printed(arabic)
+    assert not typed & printed(arabic)
+    assert typed <= printed(language_of("de"))
+    assert not isolated & printed(language_of("de"))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(each)
 
 
 def test_low_letters_of_the_overall_level_stay_clear_of_the_line_below(cases, arabic, monkeypatch) -> None:

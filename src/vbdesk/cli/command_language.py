@@ -76,11 +76,10 @@ def choose_language(arguments: Sequence[str]) -> None:
     Raises:
         LanguageMissing: there are no texts in the named one.
     """
+    use_system_language()  # also that of the sentence which refuses a tag
     tag = _named(arguments)
-    if tag is None:
-        use_system_language()
-        return
-    use(language_named(tag))
+    if tag is not None:
+        use(language_named(tag))
 
 
 def language_named(tag: str) -> Language:
@@ -89,6 +88,8 @@ def language_named(tag: str) -> Language:
     Raises:
         LanguageMissing: there are no texts in it; the message is for a person.
     """
+    if not tag.strip():
+        raise LanguageMissing(message("{option} needs a value.", option=OPTION))
     found = language_of(tag)
     if found is None:
         known = ", ".join(name.replace("_", "-") for name in available_languages())

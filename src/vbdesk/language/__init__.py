@@ -29,7 +29,7 @@ from vbdesk.language.reader import (
     use_system_language,
 )
 from vbdesk.language.system_reasons import system_reason
-from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
+from vbdesk.language.text import N_, _, isolated, ngettext, npgettext, pgettext
 
 __all__ = [
     "ENGLISH",
@@ -41,6 +41,7 @@ __all__ = [
     "available_languages",
     "current",
     "is_named",
+    "isolated",
     "joined",
     "language_of",
     "load_language",

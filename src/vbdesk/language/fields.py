@@ -79,7 +79,11 @@ def _local(value: object, spec: str, language: Language) -> str:
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(ValueError, ArithmeticError):
             return formatted_number(_plain(value), spec, language.locale)
-    text = str(value)
+    return isolated_in(language, str(value))
+
+
+def isolated_in(language: Language, text: str) -> str:
+    """A text with its own direction inside a line of a language; unchanged where lines run from left to right."""
     return f"{_ISOLATE}{text}{_END}" if language.right_to_left and text else text
 
 

@@ -1,7 +1,7 @@
 """Texts that are shown at once, in the reader's language."""
 
 from vbdesk.language.catalogs import catalog
-from vbdesk.language.fields import filled
+from vbdesk.language.fields import filled, isolated_in
 from vbdesk.language.reader import current
 
 
@@ -36,3 +36,8 @@ def npgettext(context: str, one: str, many: str, count: int, /, **fields: object
     language = current()
     found = catalog(language.name).npgettext(context, one, many, count)
     return filled(found, {"count": count, **fields}, language)
+
+
+def isolated(text: str) -> str:
+    """A name, or another text as it was written, that stands alone where lines may run from right to left."""
+    return isolated_in(current(), text)

@@ -144,6 +144,10 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
                     file.write(content)
             set_export_mode(unfinished)
             unfinished.replace(path)
+        except OSError as error:
+            if error.filename is not None and Path(error.filename) == unfinished:
+                error.filename = str(path)  # the file that was asked for
+            raise
         finally:
             unfinished.unlink(missing_ok=True)
 

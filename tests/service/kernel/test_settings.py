@@ -52,6 +52,37 @@ def test_an_invalid_file_is_refused_in_one_line(tmp_path, text: str):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("port", "abc", "port must be a whole number."),
+        ("port", "70000", "port must be at most 65535."),
+        ("workers", "-3", "workers must be at least 0."),
+        ("job_timeout_s", "soon", "job_timeout_s must be a number."),
+        ("job_timeout_s", "0", "job_timeout_s must be more than 0."),
+        ("log_format", "xml", "log_format must be one of: text, json."),
+        ("allow_pickled_signs", "perhaps", "allow_pickled_signs must be true or false."),
+        (
+            "cors_origins",
+            "here",
+            """cors_origins must be JSON in the environment, as in VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'.""",
+        ),
+    ],
+)
+def test_a_refusal_says_in_a_sentence_what_is_allowed(tmp_path, monkeypatch, name, value, told):
+    monkeypatch.setenv(f"VBDESK_{name.upper()}", value)
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path)
+    assert str(refused.value) == told
+
+
+def test_a_setting_that_does_not_exist_is_named(tmp_path):
+    (tmp_path / "vbdesk.toml").write_text("page_sise = 3\nworkers = -1\n")
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path)
+    assert set(str(refused.value).split(". ")) == {"workers must be at least 0", "There is no setting page_sise."}
+
+
 def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
     monkeypatch.setenv("VBDESK_DATABASE_URL", "postgresql://desk:hunter2@db/vbdesk")
     monkeypatch.setenv("VBDESK_PAGE_SIZE", "hunter2")

@@ -8,7 +8,7 @@ from typing import Any
 from vbdesk import __version__
 from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.language import _, current, formats
+from vbdesk.language import _, current, formats, isolated
 from vbdesk.report.documents.attached import Attached
 from vbdesk.report.documents.compiler import FONTS
 from vbdesk.report.documents.report_input import PageSize, ReportOptions
@@ -48,7 +48,7 @@ def document_frame(
         "description": f"{description} {_('A signal, not a diagnosis.')}",
         "producer": f"vbdesk {__version__}",
         "not_a_diagnosis": _("A signal, not a diagnosis"),
-        "running_head": shortened_name(name),
+        "running_head": isolated(shortened_name(name)),
         "footer": _(
             "A signal, not a diagnosis. vbdesk {version}, exported {moment}.",
             version=__version__,
@@ -66,7 +66,9 @@ def document_frame(
 def sign_off(options: ReportOptions) -> dict[str, Any]:
     """Who read the report, and when."""
     known = options.sign_off
-    values = (shortened_name(known.name, 96), format_moment(known.at, options.zone), "") if known else ("", "", "")
+    values = (
+        (isolated(shortened_name(known.name, 96)), format_moment(known.at, options.zone), "") if known else ("", "", "")
+    )
     labels = (_("Name"), _("Date and time"), _("Signature"))
     return {
         "title": _("Read by"),
@@ -81,7 +83,7 @@ def _letterhead(known: Letterhead | None) -> dict[str, Any] | None:
     if known is None:
         return None
     logo = {"format": known.logo_format, "content": list(known.logo)} if known.logo else None
-    return {"name": known.name, "address": list(known.address), "logo": logo}
+    return {"name": isolated(known.name), "address": [isolated(line) for line in known.address], "logo": logo}
 
 
 def shortened_name(name: str, length: int = 64) -> str:

@@ -8,7 +8,7 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
-from vbdesk.language import _, current, formats, ngettext, pgettext
+from vbdesk.language import _, current, formats, isolated, ngettext, pgettext
 from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
@@ -43,8 +43,8 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
     return frame | {
         "subject": {
             "label": _("Subject"),
-            "name": subject.record.group_id,
-            "line": subject.options.subject_line,
+            "name": isolated(subject.record.group_id),
+            "line": isolated(subject.options.subject_line),
         },
         "facts": [{"label": label, "value": value} for label, value in _facts(subject)],
         "overall": _overall(subject),

@@ -5,7 +5,7 @@ from typing import Any
 
 from vbdesk.contract.levels import FLAGGED_LEVELS
 from vbdesk.contract.results import Signal
-from vbdesk.language import _, formats, message, ngettext
+from vbdesk.language import _, formats, isolated, message, ngettext
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import attached_tables
 from vbdesk.report.documents.caution import caution_text, caution_title
@@ -37,7 +37,6 @@ def subjects_document(records: Sequence[SubjectRecord], options: ReportOptions) 
         attachments=attached_tables(records, options) if options.attach else (),
     )
     return frame | {
-        "name": name,
         "overview": _overview(records, options) if several else None,
         "subjects": [_subject(record, options, alone=not several) for record in shown],
         "caution": {"title": caution_title(), "words": caution_text()},
@@ -66,8 +65,8 @@ def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> d
     ]
     return {
         "label": _("Subject"),
-        "name": record.group_id,
-        "line": options.subject_line if alone else "",
+        "name": isolated(record.group_id),
+        "line": isolated(options.subject_line) if alone else "",
         "facts": [{"label": label, "value": value} for label, value in facts],
         "course": course(record, options, signals),
         "tables": [recordings_table(record, options, signals)],
@@ -83,7 +82,7 @@ def _overview(records: Sequence[SubjectRecord], options: ReportOptions) -> dict[
         flagged = [label_word(signal.label) for signal in signals if signal.level in FLAGGED_LEVELS]
         rows.append(
             [
-                cell(record.group_id),
+                cell(isolated(record.group_id)),
                 cell(formats.number(len(record.finished))),
                 cell(format_short_moment(newest.recorded_at, options.zone) if newest else "–"),
                 cell_of_level(newest.level if newest else None),

@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
 from vbdesk.clock import SystemClock
+from vbdesk.language import message, system_reason
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
@@ -89,7 +90,12 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         listening = bind(host, port)
     except OSError as error:
         raise StartRefused(
-            f"Cannot listen on {host} port {port}: {error.strerror}. Choose another port or address."
+            message(
+                "Cannot listen on {host} port {port}: {reason}. Choose another port or address.",
+                host=host,
+                port=str(port),
+                reason=system_reason(error),
+            )
         ) from None
     with listening:
         yield listening
@@ -164,13 +170,19 @@ def _disk_full(settings: Settings) -> StartRefused:
     return StartRefused(f"The disk of {place} is full. Make room, then start again.")
 
 
+def _folder_unusable(data_dir: Path, error: OSError) -> StartRefused:
+    return StartRefused(
+        message("The folder {data_dir} cannot be used: {reason}.", data_dir=data_dir, reason=system_reason(error))
+    )
+
+
 def _migrated_database(settings: Settings) -> Database:
     try:
         database = open_database(settings)
     except DatabaseMissing as missing:
         raise StartRefused(str(missing)) from None
     except OSError as error:
-        raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
+        raise _folder_unusable(settings.data_dir, error) from None
     restrict_to_owner(own_files(settings.data_dir))  # an earlier release left the permissions to the umask
     try:
         upgrade(database, settings.data_dir)
@@ -203,9 +215,13 @@ def locked(data_dir: Path) -> Iterator[None]:
         lock = FileLock(data_dir / _LOCK_FILE, timeout=0, mode=FILE_MODE)
         lock.acquire()
     except Timeout:
-        raise StartRefused(f"Another vbdesk serve is using {data_dir}. Stop it or choose another --data-dir.") from None
+        raise StartRefused(
+            message(
+                "Another vbdesk serve is using {data_dir}. Stop it or choose another --data-dir.", data_dir=data_dir
+            )
+        ) from None
     except OSError as error:
-        raise StartRefused(f"The folder {data_dir} cannot be used: {error.strerror}.") from None
+        raise _folder_unusable(data_dir, error) from None
     with lock:
         yield
 

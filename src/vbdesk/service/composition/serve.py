@@ -15,6 +15,7 @@ from pathlib import Path
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
+from vbdesk.language import message
 from vbdesk.service.composition.app import create_app
 from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.process import (
@@ -113,7 +114,14 @@ def _require_different_ports(settings: Settings) -> None:
     for (one, host, port), (other, other_host, other_port) in combinations(ports, 2):
         meet = host == other_host or not _ALL_ADDRESSES.isdisjoint((host, other_host))
         if port == other_port != 0 and meet:
-            raise StartRefused(f"{one} and {other} are both {port}. Give each a port of its own, or 0 for a free one.")
+            raise StartRefused(
+                message(
+                    "{one} and {other} are both {port}. Give each a port of its own, or 0 for a free one.",
+                    one=one,
+                    other=other,
+                    port=str(port),
+                )
+            )
 
 
 async def _answer_requests(

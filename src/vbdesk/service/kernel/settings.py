@@ -31,6 +31,7 @@ from pydantic_settings import (
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.data_files import read_toml
+from vbdesk.language import Message, joined, message
 from vbdesk.resource_files import resource
 from vbdesk.service.kernel.store_location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
@@ -41,6 +42,9 @@ MIB = 1024**2
 UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
 """16 and 512 recordings of the maximum size."""
 
+_JSON_EXAMPLE = """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'"""
+_FIELD = re.compile(r'field "(\w+)"')
+"""The setting, in an error of pydantic."""
 _WEB_ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
 )
@@ -367,20 +371,44 @@ def load_settings(data_dir: Path, **flags: Any) -> Settings:
     try:
         return Settings(data_dir=data_dir.expanduser().absolute(), **given)
     except ValidationError as error:
-        faults = "; ".join(": ".join([*_place_of(fault), _words_of(fault)]) for fault in error.errors())
-        raise SettingsInvalid(f"The settings are not valid: {faults}.") from None
+        raise SettingsInvalid(joined(*map(_refusal, error.errors()))) from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
+        file = data_dir / SETTINGS_FILE
+        raise SettingsInvalid(message("{file} is not valid TOML: {fault}.", file=file, fault=str(error))) from None
     except SettingsError as error:
+        named = _FIELD.search(str(error))
         raise SettingsInvalid(
-            f"The settings are not valid: {error}. In the environment lists and tables are JSON, such as "
-            """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'."""
+            message(
+                "{parameter} must be JSON in the environment, as in {example}.",
+                parameter=str(error) if named is None else named[1],
+                example=_JSON_EXAMPLE,
+            )
         ) from None
 
 
-def _place_of(fault: ErrorDetails) -> list[str]:
-    """Return the setting's name; nothing when several settings contradict each other."""
-    return [".".join(map(str, fault["loc"]))] if fault["loc"] else []
+def _refusal(fault: ErrorDetails) -> Message:
+    """One sentence with the setting's name, if it is one setting, and what is allowed."""
+    name, limits = ".".join(map(str, fault["loc"])), fault.get("ctx", {})
+    match fault["type"]:
+        case "int_parsing" | "int_type" | "int_from_float":
+            return message("{parameter} must be a whole number.", parameter=name)
+        case "float_parsing" | "float_type":
+            return message("{parameter} must be a number.", parameter=name)
+        case "greater_than_equal":
+            return message("{parameter} must be at least {limit}.", parameter=name, limit=f"{limits['ge']:g}")
+        case "greater_than":
+            return message("{parameter} must be more than {limit}.", parameter=name, limit=f"{limits['gt']:g}")
+        case "less_than_equal":
+            return message("{parameter} must be at most {limit}.", parameter=name, limit=f"{limits['le']:g}")
+        case "literal_error" | "enum":
+            choices = ", ".join(re.findall(r"'([^']*)'", limits["expected"]))
+            return message("{parameter} must be one of: {choices}.", parameter=name, choices=choices)
+        case "bool_parsing" | "bool_type":
+            return message("{parameter} must be true or false.", parameter=name)
+        case "extra_forbidden":
+            return message("There is no setting {name}.", name=name)
+    fault_words = ": ".join([name, _words_of(fault)] if name else [_words_of(fault)])
+    return message("The settings are not valid: {faults}.", faults=fault_words)
 
 
 def _words_of(fault: ErrorDetails) -> str:
