@@ -184,6 +184,11 @@ def install(job: str) -> None:
     stamp.write_text(fingerprint(job))
 
 
+def compile_catalogs() -> None:
+    """Compile the translations that changed since: an installation that is kept does not do so."""
+    run(venv_bin("python"), ROOT / "packaging" / "translations.py", "compile")
+
+
 def pip(venv: Path, *arguments: str | Path) -> None:
     """Install into a virtual environment."""
     run(venv_bin("python", venv), "-m", "pip", "install", "--disable-pip-version-check", "-q", *arguments, quiet=True)
@@ -381,9 +386,11 @@ def main(arguments: list[str]) -> int:
     job, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if job == "run":
         install("run")
+        compile_catalogs()
         return start(venv_bin("vbdesk"), "demo", *rest)
     if job in ("test", "check", "matrix", "soak"):
         install("test")
+        compile_catalogs()
         os.chdir(ROOT)
         write_bytecode()
     if job == "test":

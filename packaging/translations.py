@@ -32,7 +32,8 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "vbdesk"
-FOLDER = ROOT / "resources" / "translations"
+RESOURCES = ROOT / "resources"
+FOLDER = RESOURCES / "translations"
 
 KEYWORDS: dict[str, Any] = {
     "_": None,
@@ -115,7 +116,7 @@ def source_texts() -> Catalog:
         ):  # fmt: skip
             catalog.add(texts, locations=[(place, None)], auto_comments=comments, context=context)
     for name, patterns in RESOURCE_TEXTS.items():
-        data = tomllib.loads((ROOT / "resources" / name).read_text(encoding="utf-8"))
+        data = _toml(RESOURCES / name)
         for key, text in texts_of(data):
             if any(re.fullmatch(pattern.replace(".", r"\.").replace("*", "[^.]+"), key) for pattern in patterns):
                 catalog.add(text, locations=[(f"resources/{name}", None)], auto_comments=[key])
@@ -184,12 +185,18 @@ def compile_catalogs() -> None:
     """Write the `.mo` file of each catalog that is newer."""
     for source in FOLDER.glob("*.po"):
         target = source.with_suffix(".mo")
-        if target.exists() and target.stat().st_mtime_ns > source.stat().st_mtime_ns:
+        if is_compiled(source):
             continue
         unfinished = target.with_suffix(".part")
         with unfinished.open("wb") as file:
             write_mo(file, read(source.stem))
         unfinished.replace(target)
+
+
+def is_compiled(source: Path) -> bool:
+    """Whether the compiled form of a catalog is newer than the catalog."""
+    target = source.with_suffix(".mo")
+    return target.exists() and target.stat().st_mtime_ns > source.stat().st_mtime_ns
 
 
 def missing(catalog: Catalog) -> list[Message]:
@@ -214,6 +221,35 @@ def faults(language: str) -> list[str]:
             continue
         found += _field_faults(entry)
     return found
+
+
+def resource_faults(language: str) -> Iterator[str]:
+    """What is wrong with the narrative and the protocols of a language, as sentences: they have the keys of English."""
+    tag = language.replace("_", "-")
+    narrative = RESOURCES / "narrative" / f"{language}.toml"
+    english = _toml(narrative.with_name("en.toml"))
+    if not narrative.exists():
+        yield f"resources/narrative/{language}.toml is missing. Translate en.toml."
+    else:
+        translated = _toml(narrative)
+        yield from _differences(f"resources/narrative/{language}.toml", translated, english)
+        if translated.get("language") != tag:
+            yield f"resources/narrative/{language}.toml has to begin with language = {tag!r}."
+    for protocol in sorted((RESOURCES / "protocols").glob("*.toml")):
+        texts = _toml(protocol)
+        yield from _differences(f"resources/protocols/{protocol.name} [{tag}]", texts.get(tag, {}), texts["en"])
+
+
+def _differences(place: str, translated: dict[str, Any], english: dict[str, Any]) -> Iterator[str]:
+    there, wanted = ({key for key, _text in texts_of(data)} for data in (translated, english))
+    if lacking := wanted - there:
+        yield f"{place} does not have {', '.join(sorted(lacking))}."
+    if unknown := there - wanted:
+        yield f"{place} has {', '.join(sorted(unknown))}, which English does not have."
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def words_of_the_window(language: str) -> dict[str, set[str]]:
@@ -294,13 +330,20 @@ def as_data(entry: Message, plurals: int) -> dict[str, Any]:
 
 
 def fill(language: str, filled: list[dict[str, Any]]) -> None:
-    """Put translations into a catalog. Raises KeyError if it does not have a text."""
+    """Put translations into a catalog.
+
+    Raises:
+        KeyError: the catalog does not have a text.
+        TypeError: a text with plural forms has no list of translations, or another text has one.
+    """
     catalog = read(language)
     for each in filled:
         entry = catalog.get(each["text"], each.get("context"))
         if entry is None:
             raise KeyError(f"The catalog {language} does not have {each['text']!r}.")
         translation = each["translation"]
+        if isinstance(translation, list) != isinstance(entry.id, tuple):
+            raise TypeError(f"{each['text']!r} has {entry.id!r}: give a list of its plural forms, or one text.")
         entry.string = tuple(translation) if isinstance(translation, list) else translation
     write(language, catalog)
 
@@ -331,8 +374,13 @@ def main() -> int:
         print("\n".join(sentences) or f"{language}: nothing is left to do.")
         return int(bool(sentences))
     else:
-        found = {each: faults(each) + guide_faults(each) for each in chosen.arguments or languages()}
+        found = {
+            each: [*faults(each), *resource_faults(each), *guide_faults(each)]
+            for each in chosen.arguments or languages()
+        }
         for language, sentences in found.items():
+            if not is_compiled(FOLDER / f"{language}.po"):
+                sentences.append("The program still reads an older form. Run `translations.py compile`.")
             for sentence in sentences:
                 print(f"{language}: {sentence}")
         return int(any(found.values()))

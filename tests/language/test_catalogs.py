@@ -1,7 +1,9 @@
 """Every shipped catalog is complete, keeps the fields of each text, and can be compiled."""
 
 import importlib.util
+import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -49,6 +51,25 @@ def test_every_shipped_catalog_is_complete(translations):
     assert {language: sentences for language, sentences in found.items() if sentences} == {}
 
 
+def test_narratives_and_protocols_have_the_texts_of_english(translations):
+    found = {language: list(translations.resource_faults(language)) for language in translations.languages()}
+    assert {language: sentences for language, sentences in found.items() if sentences} == {}
+
+
+def test_a_language_without_narrative_or_with_half_a_protocol_is_found(translations, tmp_path, monkeypatch):
+    resources = shutil.copytree(ROOT / "resources", tmp_path / "resources", ignore=shutil.ignore_patterns("models"))
+    monkeypatch.setattr(translations, "RESOURCES", resources)
+    assert "resources/narrative/nl.toml is missing" in next(translations.resource_faults("nl"))
+    shutil.copy(resources / "narrative" / "en.toml", resources / "narrative" / "nl.toml")
+    with (resources / "protocols" / "vowel.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[nl]\ntitle = "Klinker"\nkleur = "blauw"\n')
+    found = "\n".join(translations.resource_faults("nl"))
+    assert "has to begin with language = 'nl'" in found
+    assert "resources/protocols/vowel.toml [nl] does not have begin, help, text." in found
+    assert "resources/protocols/vowel.toml [nl] has kleur" in found
+    assert "resources/protocols/counting.toml [nl] does not have begin, help, text, title." in found
+
+
 def test_a_share_in_a_text_has_the_form_of_a_figure(translations):
     """Such as `90% interval`; German compounds have a hyphen before the sign."""
     odd = {}
@@ -77,6 +98,10 @@ def test_a_new_catalog_lists_every_text_and_takes_translations(shelf):
     assert shelf.faults("de") == []
     shelf.compile_catalogs()
     assert (shelf.FOLDER / "de.mo").stat().st_size > 100
+    catalog = shelf.FOLDER / "de.po"
+    assert shelf.is_compiled(catalog)
+    os.utime(catalog, (2**32, 2**32))
+    assert not shelf.is_compiled(catalog)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +122,12 @@ def test_a_damaged_translation_is_found(shelf, number, translation, fault):
     shelf.fill("de", entries)
     (only,) = shelf.faults("de")
     assert fault in only
+
+
+@pytest.mark.parametrize(("number", "translation"), [(0, ["{file} öffnen"]), (1, "{count} Aufnahmen von {who}")])
+def test_plural_forms_are_a_list_and_other_texts_are_none(shelf, number, translation):
+    with pytest.raises(TypeError, match="a list of its plural forms"):
+        shelf.fill("de", [{**GERMAN[number], "translation": translation}])
 
 
 def test_a_plural_form_may_leave_out_the_count(shelf):

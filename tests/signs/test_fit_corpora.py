@@ -213,8 +213,8 @@ def test_the_command_names_every_corpus(tmp_path, norms):
     (tmp_path / "data.csv").write_text("\n".join(["path,speaker,label,site", *lines]) + "\n")
     outcome = run(tmp_path / "data.csv", "--sign", "slow-speech", "--out", out, "--corpus-column", "site")
     assert outcome.exit_code == 0, outcome.output
-    assert "Corpus A, by a fit on the others: AUC 0." in outcome.stdout
-    assert "Corpus B, by a fit on the others: AUC 0." in outcome.stdout
+    assert "Corpus A, by a fit on the others. AUC: 0." in outcome.stdout
+    assert "Corpus B, by a fit on the others. AUC: 0." in outcome.stdout
     card = json.loads((out / "slow-speech.card.json").read_text())
     for part in card["other_corpora"]:  # a signal that both corpora share
         assert part["auc"]["low"] > 0.5
