@@ -93,6 +93,16 @@ def rules_of_windows(request):
 
 
 @pytest.fixture(autouse=True)
+def permissions_of_an_earlier_program(monkeypatch):
+    """A command that a test runs in this process restricts its files for good; that ends with the test."""
+    before = os.umask(0o077)
+    os.umask(before)
+    monkeypatch.setattr("vbdesk.privacy._callers_umask", None)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture(autouse=True)
 def no_log_of_an_earlier_program():
     """A log that a test set up ends with it: its terminal is closed, and a later line would fail on it."""
     root, ours = logging.getLogger(), logging.getLogger("vbdesk")

@@ -19,7 +19,8 @@ DEFAULT_LANGUAGE = "en"
 
 _ARABIC = "\u060c\u061b\u061f-\u0652"  # letters, vowel signs and punctuation
 _CAPITAL = f"[A-ZÀ-ÖØ-Þ{_ARABIC}]"  # Arabic has no capitals
-_TEXT = rf"[ -\-/-~À-ÖØ-öø-ÿ{_ARABIC}]"  # letters and punctuation, without the full stop
+_APOSTROPHE = "\u2019"  # of French
+_TEXT = rf"[ -\-/-~À-ÖØ-öø-ÿ{_APOSTROPHE}{_ARABIC}]"  # letters and punctuation, without the full stop
 
 Sentence = Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\.$")]
 """Starts with a capital and has one full stop, at the end."""
