@@ -228,3 +228,10 @@ def test_a_minus_sign_keeps_its_place_in_lines_from_right_to_left():
         assert formats.number(-0.18, "+.2f") == "\u200e-0.18"
         assert formats.figure(-0.18, "+.2f") == "\u200e−0.18"
         assert formats.number(0.87, "+.2f") == "\u200e+0.87"
+
+
+def test_a_figure_stands_left_of_its_unit_in_lines_from_right_to_left():
+    """One run from left to right in an isolate: a mark before it does not set the direction of a whole paragraph."""
+    with reading_in(language_of("ar")):
+        shown = _("{value} {unit}", value="1.35", unit="s")
+    assert shown == "\u2066\u20681.35\u2069 \u2068s\u2069\u2069"
