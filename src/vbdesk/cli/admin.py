@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH = 200
 _MAX_CREDITS = 10**12
+"""Maximum of one grant; a balance can hold millions of such grants."""
 _COUNTED = {
     "recordings": N_("recordings: {count}"),
     "jobs": N_("jobs: {count}"),
@@ -34,7 +35,6 @@ _COUNTED = {
     "webhook_deliveries": N_("deliveries of webhooks: {count}"),
 }
 """What the deletion of an account removes, by the names of `AccountContent`."""
-"""Maximum of one grant; a balance can hold millions of such grants."""
 
 app = typer.Typer(no_args_is_help=True, help="Administration of a service.")
 

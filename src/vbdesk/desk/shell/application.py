@@ -1,4 +1,4 @@
-"""The application object of Qt, which hears of files that the system opens with vbdesk."""
+"""The application object of Qt, which receives files that the system opens with vbdesk."""
 
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QFileOpenEvent
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication
 
 
 class DeskApplication(QApplication):
-    """Hears what macOS tells the program itself; a filter of the application would see every event of every window.
+    """Handles events that macOS sends to the program. An event filter would see every event of every window.
 
     Signals:
         file_opened: (str) path of a file that was double-clicked; other systems pass it on the command line.
