@@ -1,6 +1,7 @@
 """The language of the window changes at once, at the same place, and nothing that was typed or recorded is lost."""
 
 import pytest
+import shiboken6
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from PySide6.QtCore import QCoreApplication, QLocale, Qt
@@ -92,6 +93,18 @@ def test_account_shows_the_window_in_another_language_at_the_same_place(qtbot, d
     assert area.viewport().rect().contains(page.desk.reading.mapTo(area.viewport(), page.desk.reading.rect().center()))
     assert desk.workspace.profile is profile
     assert PreferenceStore(ports.config_dir).load().reading_language == PSEUDO
+
+
+def test_account_that_is_closed_before_it_shows_its_place_does_not_fail(qtbot, desk):
+    choose(qtbot, desk, PSEUDO)
+    page = desk.window.page()
+    assert isinstance(page, AccountPage)
+    with qtbot.captureExceptions() as raised:
+        while not page.built:
+            page._build_next()
+        shiboken6.delete(page)
+        QCoreApplication.processEvents()
+    assert not raised
 
 
 def test_other_pages_are_in_the_new_language_and_keep_what_was_searched(qtbot, desk):

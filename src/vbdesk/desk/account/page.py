@@ -29,6 +29,7 @@ from vbdesk.desk.ui.flow_layout import field_with_buttons
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.margins import margins
+from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -180,7 +181,7 @@ class AccountPage(QWidget):
             at_language = self._at_language
             self.opened(None)
             if at_language:
-                QTimer.singleShot(0, self._show_language)  # after the layout
+                in_next_turn(self, self._show_language)  # after the layout
 
     @Slot()
     def _show_language(self) -> None:

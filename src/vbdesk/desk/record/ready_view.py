@@ -21,6 +21,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.flow_layout import is_styled
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
@@ -130,8 +131,7 @@ class StageCard(Card):
         self._column.setSpacing(8 if low else 12)
         self.picture.setMaximumHeight(px(_PICTURE_LOW) if low else _NO_LIMIT)
         view = self._upper.viewport()
-        polished = self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished)
-        if not self._preview or not polished or view.width() < px(100):
+        if not self._preview or not is_styled(self) or view.width() < px(100):
             return
         wide = view.width() >= px(_WIDE)
         ways = [(self._whole, Role.PROMPT), (self._preview, Role.PROMPT)] if wide else []

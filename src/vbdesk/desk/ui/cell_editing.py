@@ -8,7 +8,6 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QRectF,
     Qt,
-    QTimer,
     Slot,
 )
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk.ui.cell_view import CellDelegate, CellView
 from vbdesk.desk.ui.editable_table import EditableCellTable
+from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.theme import app_theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -99,7 +99,7 @@ class EditableCellView(CellView):
         steps = {hints.EditNextItem: 1, hints.EditPreviousItem: -1}
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         if hint in steps and self._go(steps[hint]):
-            QTimer.singleShot(0, self.begin_edit)
+            in_next_turn(self, self.begin_edit)
 
     @Slot()
     def begin_edit(self) -> None:

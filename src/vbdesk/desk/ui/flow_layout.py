@@ -13,6 +13,11 @@ from PySide6.QtWidgets import QBoxLayout, QLayout, QLayoutItem, QStackedWidget, 
 from vbdesk.desk.ui.theme import app_theme
 
 
+def is_styled(widget: QWidget) -> bool:
+    """Whether a widget was shown already; before that, to ask it for a size has Qt style its parts, again each time."""
+    return widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished)
+
+
 class FlowLayout(QLayout):
     """Parts side by side in the direction of reading, in as many lines as they need.
 
@@ -180,8 +185,8 @@ class StackingRow(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
-        if not self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-            return  # not shown yet: to ask the parts for sizes would have Qt style them, and again with each parent
+        if not is_styled(self):
+            return
         narrow = self._one_line() > self.width()
         if self.is_stacked() is not narrow:
             self._box.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QSizePolicy, QWidget
 
-from vbdesk.desk.ui.flow_layout import FlowLayout
+from vbdesk.desk.ui.flow_layout import FlowLayout, is_styled
 from vbdesk.desk.ui.theme import app_theme
 
 _GAP = 12
@@ -49,8 +49,8 @@ class PageHeader(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
-        if not self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-            return  # not shown yet: to ask the parts for sizes would have Qt style them, and again with each parent
+        if not is_styled(self):
+            return
         shown = [part for part in self._parts if not part.isHidden()]
         controls = sum(part.sizeHint().width() + _GAP for part in shown)
         narrow = max(self._theme.px(self._words_width), self._words.minimumSize().width()) + controls > self.width()
