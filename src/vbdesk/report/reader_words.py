@@ -3,7 +3,7 @@
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.language import _, pgettext
+from vbdesk.language import _, formats, pgettext
 
 
 def level_word(level: Level) -> str:
@@ -68,6 +68,23 @@ def unit_word(unit: str) -> str:
         case "pauses/min":
             return _("pauses/min")
     return unit.replace("^2", "²")
+
+
+def with_unit(value: float, unit: str, digits: int | None = None) -> str:
+    """A measured value with its unit, as `178 Hz` or `12.5%`.
+
+    Args:
+        value: the value; of `%`, in percent.
+        unit: in the reader's words, as from `unit_word`; empty for none.
+        digits: after the point; None for about three significant digits.
+    """
+    if digits is None:
+        digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    if unit == "%":  # the place of this sign depends on the language
+        return formats.figure(value / 100, f".{digits}%")
+    figure = formats.figure(value, f".{digits}f")
+    # Translators: a measured value with its unit, as in "178 Hz".
+    return _("{value} {unit}", value=figure, unit=unit) if unit else figure
 
 
 def speaker_word(speaker: str) -> str:
