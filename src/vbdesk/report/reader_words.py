@@ -70,6 +70,24 @@ def unit_word(unit: str) -> str:
     return unit.replace("^2", "²")
 
 
+def amount_words(figure: str, unit: str) -> str:
+    """A measured figure and its unit as the service names it, such as `178 Hz` or `4.21 semitones`."""
+    match unit:
+        case "":
+            return figure
+        case "semitones":
+            return _("{value} semitones", value=figure)
+        case "syllables/s":
+            return _("{value} syllables/s", value=figure)
+        case "pauses/min":
+            return _("{value} pauses/min", value=figure)
+        case "points":  # of per cent
+            # Translators: a difference in percentage points.
+            return _("{value} points", value=figure)
+    # Translators: a measured value with the symbol of its unit, as in "178 Hz"; symbols are in Latin letters.
+    return _("{value} {unit}", value=figure, unit=unit_word(unit))
+
+
 def speaker_word(speaker: str) -> str:
     """A voice of a recording, which the service calls `speaker_1`."""
     number = speaker.removeprefix("speaker_")

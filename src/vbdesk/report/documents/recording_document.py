@@ -18,7 +18,7 @@ from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
 from vbdesk.report.narrative import narrative_of
-from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, unit_word
+from vbdesk.report.reader_words import amount_words, band_word, label_word, level_word, speaker_word
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
@@ -179,8 +179,7 @@ def _amount(feature: VocalFeature) -> str:
     """`4.21 semitones`."""
     if feature.unit == "%":
         return _rounded(feature.value, "%")
-    value = _rounded(feature.value)
-    return _("{value} {unit}", value=value, unit=unit_word(feature.unit)) if feature.unit else value
+    return amount_words(_rounded(feature.value), feature.unit)
 
 
 def _band_text(feature: VocalFeature) -> str:
