@@ -10,6 +10,7 @@ EXCLUDED_MODULES = (
     # tools and tests
     "tkinter", "pip", "setuptools", "pytest", "PyInstaller", "IPython", "matplotlib",
     "scipy.conftest", "numpy.conftest",
+    "httpx._main",  # its command line; its package imports it, and so rich and Pygments, at each start
     # Qt modules that no page uses; see without_opengl.py
     "PySide6.QtOpenGL", "PySide6.QtTest", "PySide6.QtQml", "PySide6.QtQuick",
     "PySide6.QtDesigner", "PySide6.QtSql", "PySide6.QtHelp", "PySide6.QtUiTools",

@@ -2,10 +2,10 @@
 
     python tests/benchmarks/start_figures.py [--rounds N] [--cold] [--languages] [NAME=COMMAND ...]
 
-NAME=COMMAND is a program that shows the window, such as `frozen=/opt/vbdesk/vbdesk`; without any it is `vbdesk desk`
-of this environment. The named commands start in turns, each with a home of its own, and the first is the one that the
-others are compared with. `--cold` empties the disk cache before each start, as root. `--languages` also starts the
-first command in English and in every other language. Needs Xvfb, and prints this machine's calibration.
+NAME=COMMAND is a program that shows the window, such as `frozen=/usr/lib/vbdesk/vbdesk desk`; without any it is
+`vbdesk desk` of this environment. The named commands start in turns, each with a home of its own, and the first is the
+one that the others are compared with. `--cold` empties the disk cache before each start, as root. `--languages` also
+starts the first command in English and in every other language. Needs Xvfb, and prints this machine's calibration.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
@@ -134,7 +134,8 @@ def first_paint(
             if program.poll() is not None:
                 raise RuntimeError(f"{shlex.join(command)} ended with {program.returncode}")
         finally:
-            os.killpg(program.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended by itself
+                os.killpg(program.pid, signal.SIGKILL)
             program.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

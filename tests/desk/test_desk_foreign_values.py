@@ -17,7 +17,6 @@ from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.trajectory_data import _signed
 from vbdesk.desk.cohort.cohort_rows import age_in_days
 from vbdesk.desk.compare.comparison import _amount
-from vbdesk.desk.models.result_rows import with_unit
 from vbdesk.desk.models.result_text import moment_of, title_of
 from vbdesk.desk.record.check_text import _figures, _is_good
 from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
@@ -25,7 +24,8 @@ from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megab
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report import time_format
-from vbdesk.report.documents.recording_document import _format_figure, _rounded
+from vbdesk.report.documents.recording_document import _format_figure
+from vbdesk.report.reader_words import with_unit
 from vbdesk.report.trajectory_chart import _span, _ticks
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -65,7 +65,7 @@ OF_AMOUNTS = {
     "about": approximate_duration,
     "report length": time_format.format_duration,
     "report figure": lambda amount: _format_figure(amount, ".2f"),
-    "report rounded": _rounded,
+    "with_unit of a share": lambda amount: with_unit(amount, "%"),
     "axis zone": zone_words,
     "cursor": _moment_words,
 }

@@ -31,7 +31,7 @@ ALLOWED = {
     "desk/account/plan_card.py: model.profile.plan.value.capitalize()": "the name of a product",
     "desk/outbox/bundle_cards.py: f'{_(_FILES)} (*.vbundle)'": "a filter of files, in Qt's form",
     "report/fhir/observations.py: band.value.capitalize()": "data for machines",
-    "voice/decode.py: codec in 'The sound in the file is coded as {codec}.'": "the name of a codec",
+    "voice/ffmpeg_reader.py: codec in 'The sound in the file is coded as {codec}.'": "the name of a codec",
 }
 
 

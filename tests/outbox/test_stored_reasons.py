@@ -1,6 +1,7 @@
 """Reasons are stored as messages; whatever stands in the column, a page gets a sentence."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbdesk.language import joined, message, plural_message, reading_in, translated
+from vbdesk.language import available_languages, joined, message, plural_message, reading_in, translated
 from vbdesk.language.reader import Language
 from vbdesk.outbox.library.stored_reasons import UNREADABLE, read_reason, written_reason
 
@@ -33,6 +34,64 @@ def test_a_sentence_of_an_earlier_version_reads_as_it_is():
     assert written_reason(None) is None
     with reading_in(PSEUDO):
         assert translated(read_reason("It failed { badly.")).startswith("[")
+
+
+DECIDE = "Decide which time is right. It is not sent before."
+OF_VERSION_6 = [
+    "The recording is longer than 20 minutes, so it was not sent. Trim it and try again.",
+    "12 s of sound, under the 15 s minimum, so it was not sent.",
+    "The service may have this recording, but nothing proves it. Look again, or send it again at its price.",
+    "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price.",
+    "The service has the key of this recording for another one, so it was not sent. It is kept, and can be sent again "
+    "at its price.",
+    "The service does not know this analysis any more. The recording is kept and can be sent again.",
+    "Something unexpected went wrong with this recording. It is kept and can be sent again.",
+    "There is no voice to analyse in this recording. Record again.",
+    "The service does not accept this request. The recording is kept.",
+    "The service has a problem of its own; it will be tried again. It was tried 6 times. It is kept and will be "
+    "retried automatically.",
+    "The service cannot be reached: the connection broke off. Check whether it is weak or unsteady. It was tried 6 "
+    "times. It is kept and will be retried automatically.",
+    "The service's storage cannot be reached: it did not answer in time. Check whether the connection is very slow. It "
+    "was tried 12 times. It is kept and will be retried automatically.",
+    "The upload took too long to begin; it will be tried again. It is tried again automatically.",
+    "The clock here was ahead: it gave 2026-03-01 12:00 for this recording, and by the service's clock it was 09:30. "
+    + DECIDE,
+    "The clock here was behind: it gave 2026-03-01 12:00 (UTC+0100) for this recording, and by the service's clock it "
+    "was 2026-03-29 09:30 (UTC+0200). " + DECIDE,
+    "The clock here was wrong: it gave 2026-03-01 12:00 for this recording, and by the service's clock it was after "
+    "2026-02-28 09:30 and not later than 09:45. " + DECIDE,
+    "The clock here was behind: it gave 2026-03-01 12:00 for this recording, and by the service's clock it was after "
+    "2026-03-02 09:30. " + DECIDE,
+    "The time of this recording is 2026-03-01 12:00, and by the service's clock it was made not later than 09:30. "
+    + DECIDE,
+    "The clock here was wrong: it gave 1970-01-01 00:01 for this recording, and this program did not exist then. "
+    + DECIDE,
+    "The time of this recording was corrected from 2026-03-01 12:00 to 13:00. By the service's clock it was made after "
+    "09:30 and not later than 09:45. " + DECIDE,
+    "The time of this recording was corrected from 2026-03-01 12:00 to 13:00. By the service's clock it was made at "
+    "09:30. " + DECIDE,
+    "The time of this recording was corrected from 2026-03-01 12:00 to 13:00. " + DECIDE,
+]
+"""Reasons as version 6 of the library wrote them, with times and numbers."""
+
+
+@pytest.mark.parametrize("stored", OF_VERSION_6)
+@pytest.mark.parametrize("name", available_languages())
+def test_a_reason_of_version_6_is_shown_in_the_language_of_its_reader(name, stored):
+    reason = read_reason(stored)
+    assert reason == stored
+    with reading_in(Language(name, name)):
+        shown = translated(reason)
+    assert (shown == stored) is (name == "en")
+    assert not re.search("[Tt]he service|[Tt]he clock|[Ii]t was|It is|Decide|[Cc]heck|recording", shown) or name == "en"
+    digits = re.compile(r"\d+")
+    assert sorted(digits.findall(shown)) == sorted(digits.findall(stored))
+
+
+def test_what_only_looks_like_such_a_sentence_stays_as_it_is():
+    text = "It was tried 6 times. It was tried 6 times. The recording is kept. The service cannot be reached: "
+    assert [read_reason(text * times) for times in (1, 8, 4000)] == [text * times for times in (1, 8, 4000)]
 
 
 NESTED = {"text": "{a}" * 60, "fields": {"a": {"text": "{a}" * 60, "fields": {"a": {"text": "x" * 60}}}}}

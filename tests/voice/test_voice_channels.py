@@ -12,8 +12,9 @@ import soxr
 from m4a_files import write_m4a
 from numpy.typing import NDArray
 
-from vbdesk.voice.decode import _read, _Unpacker, decode, from_samples
+from vbdesk.voice.decode import _read, decode, from_samples
 from vbdesk.voice.errors import UnsupportedAudio
+from vbdesk.voice.ffmpeg_reader import _Unpacker
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
 Floats = NDArray[np.float32]

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.voice.decode import LONGEST_PADDING, _PaddedEnd, decode
+from vbdesk.voice.decode import decode
+from vbdesk.voice.ffmpeg_reader import LONGEST_PADDING, _PaddedEnd
 
 FRAME = 1024
 RATE = 44_100

@@ -6,18 +6,21 @@ Reads block by block: a wrong length, channel count or rate in a header reserves
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-import av
 import numpy as np
 import soundfile as sf
 from numpy.typing import NDArray
 
 from vbdesk.capture.encrypted_take import Frames, TakeAudio
 from vbdesk.language import message
+from vbdesk.voice.channels import check_channels
 from vbdesk.voice.container import identify
-from vbdesk.voice.decode import LARGEST_VALUE, MAX_CHANNELS, MAX_SAMPLE_RATE
+from vbdesk.voice.decode import LARGEST_VALUE, MAX_SAMPLE_RATE
 from vbdesk.voice.errors import RecordingTooLong, UnsupportedAudio
+
+if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
 
 FULL_SCALE = np.float32(32768.0)
 BLOCK_FRAMES = 1 << 16
@@ -86,8 +89,7 @@ def _counted_blocks(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
 def _read_with_soundfile(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
     try:
         with sf.SoundFile(file) as sound:
-            if sound.channels > MAX_CHANNELS:
-                raise UnsupportedAudio(message("There are {channels} channels.", channels=sound.channels))
+            check_channels(sound.channels)
             while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
                 yield sound.samplerate, block
     except sf.LibsndfileError as error:
@@ -95,6 +97,8 @@ def _read_with_soundfile(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
 
 
 def _read_m4a(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
+    import av  # takes 0.05 s to load
+
     try:
         with av.open(file, mode="r", format="mov", metadata_errors="ignore") as opened:
             to_float = av.AudioResampler(format="flt", layout="mono")
@@ -105,7 +109,7 @@ def _read_m4a(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
         raise UnsupportedAudio(message("The file is damaged, or holds no sound.")) from error
 
 
-def _as_columns(mono: av.AudioFrame) -> _Block:
+def _as_columns(mono: "AudioFrame") -> _Block:
     return mono.to_ndarray().astype(np.float32, copy=False).reshape(-1, 1)
 
 

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
@@ -22,6 +20,10 @@ from vbdesk.cli.output import fail, interval_words
 from vbdesk.language import N_, _, formats, message, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
     from vbdesk.client.client import Client
     from vbdesk.client.credentials import Credentials
     from vbdesk.client.local_service import Endpoint
@@ -34,8 +36,6 @@ NOTE = N_("demonstration dates")
 _DAYS_APART = 7
 _JOB_TIMEOUT_S = 180.0
 _TRAJECTORY_TIMEOUT_S = 30.0
-
-console = Console(highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def demo(
 
 def _run(folder: Path, window: bool) -> None:
     samples = _samples()
-    console.print(
+    _console().print(
         _("[bold]{title}[/bold] ({licence}), demonstration dates", title=samples.title, licence=samples.licence)
     )
     data_dir = folder / "service"
@@ -101,7 +101,7 @@ def _run(folder: Path, window: bool) -> None:
         if not window:
             return
         if not has_display():
-            console.print(
+            _console().print(
                 _("There is no display here, so the desk was not opened. `vbdesk desk` opens it where there is one.")
             )
             return
@@ -129,10 +129,10 @@ def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
 
     service = LocalService(data_dir, secrets.token_bytes(32))
     try:
-        with console.status(_("Starting the service on this computer")):
+        with _console().status(_("Starting the service on this computer")):
             endpoint = service.start()
             credentials = make_account(data_dir, "Demonstration")
-        console.print(
+        _console().print(
             _(
                 "Service at {base_url}, uploads at {storage_url}",
                 base_url=endpoint.base_url,
@@ -226,8 +226,8 @@ def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list[
             formats.number(quality.voice_percentage / 100, ".0%"),
             _number(quality.audio_clarity, ".0f"),
         )
-    console.print()
-    console.print(table)
+    _console().print()
+    _console().print(table)
 
 
 def _print_trajectory(read: "TrajectoryRead") -> None:
@@ -246,12 +246,14 @@ def _print_trajectory(read: "TrajectoryRead") -> None:
             _number(sign.z_score, "+.1f"),
             _("yes") if sign.anomaly else _("no"), trend,
         )  # fmt: skip
-    console.print()
-    console.print(table)
-    console.print(_("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."))
+    _console().print()
+    _console().print(table)
+    _console().print(_("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."))
 
 
-def _table(title: str, *heads: str) -> Table:
+def _table(title: str, *heads: str) -> "Table":
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for head in heads:
         table.add_column(head, no_wrap=True)
@@ -279,13 +281,13 @@ def _draw(read: "TrajectoryRead") -> None:
     theme.install()
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     save_picture(theme, chart_of(read, cuts), CHART, note=_(NOTE))
-    console.print(_("Chart written to {file}", file=CHART.absolute()))
+    _console().print(_("Chart written to {file}", file=CHART.absolute()))
 
 
 def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:
     from vbdesk.desk.shell.app import run_visit
 
-    console.print(_("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration."))
+    _console().print(_("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration."))
     run_visit(
         name=_("Demonstration dates"),
         base_url=endpoint.base_url,
@@ -295,8 +297,17 @@ def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "
     )
 
 
-def _progress() -> Progress:
+def _progress() -> "Progress":
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     return Progress(
         SpinnerColumn(), TextColumn("{task.description:<26}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(), console=console,
+        TimeElapsedColumn(), console=_console(),
     )  # fmt: skip
+
+
+@cache
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)

@@ -13,20 +13,25 @@ from typing import NoReturn
 
 import typer
 
-from vbdesk.language import _, current, formats
+from vbdesk.language import Message, _, current, formats, translated
 
 WIDTH = 100
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
-    """Print the reason in one line, and exit."""
-    say(" ".join(sentence.split()), err=True)
+    """Print the reason in one line, a message in the reader's language, and exit."""
+    say(" ".join(_in_words(sentence).split()), err=True)
     raise typer.Exit(status)
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines; escapes control characters, including line breaks within a line."""
-    typer.echo("\n".join(map(printable, lines)), err=err)
+    """Print lines, messages in the reader's language; escapes control characters, including line breaks in a line."""
+    typer.echo("\n".join(printable(_in_words(line)) for line in lines), err=err)
+
+
+def _in_words(value: object) -> str:
+    """The text of a value. A plain text stands as it is: it may be a name that a catalog has as a word."""
+    return translated(value) if isinstance(value, Message) else str(value)
 
 
 def print_json(document: object, indent: int | None = None) -> None:
@@ -77,7 +82,7 @@ def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows in columns; None is a dash. One sentence if there are no rows."""
-    texts = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    texts = [["-" if cell is None else printable(_in_words(cell)) for cell in row] for row in rows]
     if not texts:
         return _("There are none.")
     return "\n".join(columns(heads, *texts))

@@ -1,5 +1,6 @@
 """The account's balance and webhook."""
 
+from vbdesk.client.refusals import OF_WEBHOOK
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.contract.accounts import Credits, WebhookConfigured
@@ -19,5 +20,5 @@ class AccountResource:
     def set_webhook(self, url: str, secret_key: str) -> WebhookConfigured:
         """Report every finished job to `url`, signed with `secret_key`."""
         body = {"url": url, "secret_key": secret_key}
-        call = Call("POST", path("account", "webhook"), repeatable=True, json=body)
+        call = Call("POST", path("account", "webhook"), repeatable=True, json=body, refusals=OF_WEBHOOK)
         return self._transport.read(call, WebhookConfigured.model_validate_json)

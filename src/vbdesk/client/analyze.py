@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from vbdesk.client.audio import AudioSource
+from vbdesk.client.refusals import OF_MODEL, OF_SIGN
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
@@ -47,6 +48,7 @@ class Webhook:
 
 
 _COLLECTIONS = {"model": "models", "sign": "signs"}
+_REFUSALS = {"model": OF_MODEL, "sign": OF_SIGN}
 
 
 def submit(
@@ -114,6 +116,7 @@ def submit(
         audio=recording if isinstance(recording, AudioSource) else None,
         headers=None if idempotency_key is None else {KEY_HEADER: idempotency_key},
         after_faults=after_faults,
+        refusals=_REFUSALS[target.kind],
     )
     answer: type[Job] = Job if group_id is None else GroupJob
     return transport.read(call, answer.model_validate_json, cancel)

@@ -1,5 +1,6 @@
 """The models and signs that a service offers."""
 
+from vbdesk.client.refusals import OF_MODEL, OF_SIGN
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.contract.catalog import Model, ModelList, Sign, SignDetail, SignList
@@ -18,7 +19,8 @@ class Models:
 
     def get(self, name: str) -> Model:
         """One model."""
-        return self._transport.read(Call("GET", path("models", name), repeatable=True), Model.model_validate_json)
+        call = Call("GET", path("models", name), repeatable=True, refusals=OF_MODEL)
+        return self._transport.read(call, Model.model_validate_json)
 
 
 class Signs:
@@ -33,4 +35,5 @@ class Signs:
 
     def get(self, name: str) -> SignDetail:
         """One sign with its condition."""
-        return self._transport.read(Call("GET", path("signs", name), repeatable=True), SignDetail.model_validate_json)
+        call = Call("GET", path("signs", name), repeatable=True, refusals=OF_SIGN)
+        return self._transport.read(call, SignDetail.model_validate_json)

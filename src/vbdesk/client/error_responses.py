@@ -21,21 +21,20 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
+from vbdesk.client.refusals import OF_AUDIO, Refusals, quoted, refusal
 from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
 from vbdesk.language import N_, message
 
-_AUDIO_SENTENCES = {
-    ErrorCode.AUDIO_POOR_QUALITY: N_("There is no voice to analyse in this recording. Record again."),
-    ErrorCode.AUDIO_TOO_SHORT: N_("The recording is shorter than 15 seconds. Record a longer one."),
-    ErrorCode.AUDIO_TOO_LONG: N_("The recording is longer than 20 minutes. Record a shorter one."),
-    ErrorCode.AUDIO_TOO_LARGE: N_("The recording is larger than 32 MB. Record a shorter one."),
-    ErrorCode.UNSUPPORTED_FORMAT: N_("The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file."),
-}
 LONGEST_RETRY_AFTER_S = 3600.0  # an absurd Retry-After must not stop us for years
 
 
-def error_of(response: httpx.Response) -> ClientError:
-    """The error for a response of the service with status 300 or above."""
+def error_of(response: httpx.Response, refusals: Refusals | None = None) -> ClientError:
+    """The error for a response of the service with status 300 or above.
+
+    Args:
+        response: the answer.
+        refusals: what a person reads of the codes that mean something special for this request.
+    """
     status = response.status_code
     try:
         body = ErrorBody.model_validate_json(response.content)
@@ -46,13 +45,14 @@ def error_of(response: httpx.Response) -> ClientError:
         return RateLimited(code=code, retry_after_s=retry_after_s(response))
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
         return ServiceUnavailable(code=code, status=status)
-    if code in _AUDIO_SENTENCES:
-        return AudioRefused(_AUDIO_SENTENCES[ErrorCode(code)], code=code, status=status)
+    if code in OF_AUDIO:
+        return AudioRefused(OF_AUDIO[ErrorCode(code)], code=code, status=status)
     if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
         return UploadRefInvalid(code=code, status=status)
     kind = _BY_STATUS.get(status, InvalidRequest)
-    # the service's own text is more exact than ours here
-    sentence = body.message if kind in (InvalidRequest, NotFound, Conflict) else None
+    sentence = refusal(body, refusals)
+    if sentence is None and kind is InvalidRequest:
+        sentence = quoted(body)
     return kind(sentence, code=code, status=status)
 
 

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
+from vbdesk.client.refusals import OF_GROUP, OF_MEMBER, OF_NEW_GROUP, OF_TRAJECTORY
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
@@ -38,7 +39,9 @@ class Groups:
 
     def create(self, group_id: str) -> GroupCreated:
         """Create an empty group."""
-        call = Call("POST", path("groups"), json=GroupCreate(group_id=group_id).model_dump(mode="json"))
+        call = Call(
+            "POST", path("groups"), json=GroupCreate(group_id=group_id).model_dump(mode="json"), refusals=OF_NEW_GROUP
+        )
         return self._transport.read(call, GroupCreated.model_validate_json)
 
     def list(self, page: int = 0) -> GroupList:
@@ -52,7 +55,8 @@ class Groups:
 
     def delete(self, group_id: str) -> GroupDeleted:
         """Delete a group; its jobs are kept."""
-        return self._transport.read(Call("DELETE", path("groups", group_id)), GroupDeleted.model_validate_json)
+        call = Call("DELETE", path("groups", group_id), refusals=OF_GROUP)
+        return self._transport.read(call, GroupDeleted.model_validate_json)
 
     def jobs(
         self,
@@ -71,7 +75,7 @@ class Groups:
             params["to"] = format_timestamp(to)
         if status is not None:
             params["status"] = status.value
-        call = Call("GET", path("groups", group_id, "jobs"), repeatable=True, params=params)
+        call = Call("GET", path("groups", group_id, "jobs"), repeatable=True, params=params, refusals=OF_GROUP)
         return self._transport.read(call, GroupJobList.model_validate_json)
 
     def all_jobs(
@@ -92,18 +96,20 @@ class Groups:
     def add_jobs(self, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
         """Put 1 to 100 existing jobs into a group; jobs already in it are skipped."""
         body = AddJobs(job_ids=list(job_ids)).model_dump(mode="json")
-        call = Call("POST", path("groups", group_id, "jobs"), json=body)
+        call = Call("POST", path("groups", group_id, "jobs"), json=body, refusals=OF_GROUP)
         return self._transport.read(call, JobsAdded.model_validate_json)
 
     def remove_job(self, group_id: str, job_id: str) -> JobRemoved:
         """Take a job out of a group; the job is kept."""
-        call = Call("DELETE", path("groups", group_id, "jobs", job_id))
+        call = Call("DELETE", path("groups", group_id, "jobs", job_id), refusals=OF_MEMBER)
         return self._transport.read(call, JobRemoved.model_validate_json)
 
     def trajectory(self, group_id: str, signs: Sequence[str] = ()) -> TrajectoryRead | TrajectoryRunning:
         """The subject's trajectory, of these signs or all; `TrajectoryRunning` says when to retry."""
         params = {"sign": [*signs]} if signs else None
-        call = Call("GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params)
+        call = Call(
+            "GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params, refusals=OF_TRAJECTORY
+        )
         read = self._transport.read(call, _TRAJECTORY.validate_json)
         if read.group_id != group_id:  # a faulty cache in between: the answer is about another subject
             raise UnexpectedAnswer
@@ -140,5 +146,5 @@ class Groups:
 
     def aggregate(self, group_id: str) -> AggregateRead:
         """The group as a cohort."""
-        call = Call("GET", path("groups", group_id, "aggregate"), repeatable=True)
+        call = Call("GET", path("groups", group_id, "aggregate"), repeatable=True, refusals=OF_GROUP)
         return self._transport.read(call, AggregateRead.model_validate_json)

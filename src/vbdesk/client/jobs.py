@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
+from vbdesk.client.refusals import OF_JOB
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
@@ -34,7 +35,7 @@ class Jobs:
 
     def get(self, job_id: str, cancel: CancelFlag | None = None) -> Job:
         """The present state of a job."""
-        call = Call("GET", path("jobs", job_id), bucket=Bucket.POLLING, repeatable=True)
+        call = Call("GET", path("jobs", job_id), bucket=Bucket.POLLING, repeatable=True, refusals=OF_JOB)
         job = self._transport.read(call, Job.model_validate_json, cancel)
         if job.job_id != job_id:  # a faulty cache in between: the answer may be about another person
             raise UnexpectedAnswer

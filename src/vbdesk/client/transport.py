@@ -16,6 +16,7 @@ from vbdesk.client.credentials import Credentials
 from vbdesk.client.error_responses import error_of, is_of_portal, unreadable
 from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, Unauthorized, UnexpectedAnswer
 from vbdesk.client.network_errors import cause_of
+from vbdesk.client.refusals import Refusals
 from vbdesk.client.request_budget import RequestBudget
 from vbdesk.client.retry_policy import RetryRule
 from vbdesk.clock import CancelFlag, Clock
@@ -50,7 +51,8 @@ class Call:
         form: fields of a multipart form.
         audio: file of the form.
         headers: further headers.
-    after_faults: whether to retry when the service reports an internal failure.
+        after_faults: whether to retry when the service reports an internal failure.
+        refusals: what a person reads of codes that mean something special for this request.
     """
 
     method: Method
@@ -63,6 +65,7 @@ class Call:
     audio: AudioSource | None = None
     headers: Mapping[str, str] | None = None
     after_faults: bool = True
+    refusals: Refusals | None = None
 
 
 class Transport:
@@ -158,7 +161,7 @@ class Transport:
                 )
             )
         if not response.is_success:
-            error = error_of(response)
+            error = error_of(response, call.refusals)
             self._slow_down(call.bucket, error)
             raise error
         if not is_of_portal(response) and "Age" not in response.headers:  # a cached answer has an old time

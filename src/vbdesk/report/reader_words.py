@@ -3,7 +3,7 @@
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.language import _, pgettext
+from vbdesk.language import _, formats, pgettext
 
 
 def level_word(level: Level) -> str:
@@ -70,8 +70,19 @@ def unit_word(unit: str) -> str:
     return unit.replace("^2", "²")
 
 
-def amount_words(figure: str, unit: str) -> str:
-    """A measured figure and its unit as the service names it, such as `178 Hz` or `4.21 semitones`."""
+def with_unit(value: float, unit: str, digits: int | None = None) -> str:
+    """A measured value with its unit, as `178 Hz` or `12.5%`.
+
+    Args:
+        value: the value; of `%`, in percent.
+        unit: as the service names it, or `points` for a difference of percentages; empty for none.
+        digits: after the point; None for about three significant digits.
+    """
+    if digits is None:
+        digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    if unit == "%":  # the place of this sign depends on the language
+        return formats.figure(value / 100, f".{digits}%")
+    figure = formats.figure(value, f".{digits}f")
     match unit:
         case "":
             return figure
@@ -81,7 +92,7 @@ def amount_words(figure: str, unit: str) -> str:
             return _("{value} syllables/s", value=figure)
         case "pauses/min":
             return _("{value} pauses/min", value=figure)
-        case "points":  # of per cent
+        case "points":
             # Translators: a difference in percentage points.
             return _("{value} points", value=figure)
     # Translators: a measured value with the symbol of its unit, as in "178 Hz"; symbols are in Latin letters.

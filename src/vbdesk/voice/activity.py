@@ -3,15 +3,18 @@
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.short_term import runs
 from vbdesk.voice.sustained import find_sustained_vowels
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 CHUNK = 512  # samples per detector step: 32 ms
 CONTEXT = 64  # samples before the chunk that the detector also takes
@@ -96,8 +99,10 @@ def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
 
 
 @cache
-def detector() -> ort.InferenceSession:
+def detector() -> "InferenceSession":
     """Load the network: `input` (streams, CONTEXT + CHUNK), `state` (2, streams, 128), `sr` to output and new state."""
+    import onnxruntime as ort  # takes 0.1 s, and the window needs only this module's figures
+
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1  # chunks are small: a second thread would only wait
     options.inter_op_num_threads = 1

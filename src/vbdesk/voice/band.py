@@ -5,9 +5,9 @@ moves formants by hundreds of hertz in single frames, so the spectrum is cut ins
 """
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
+from vbdesk.voice.fourier import irfft, rfft
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, cut_frames, map_blocks
 
@@ -66,8 +66,8 @@ def _reshape_spectrum(
 
     def convert(part: slice) -> None:
         begin = np.arange(part.start, part.stop) * _BLOCK - _MARGIN
-        spectrum = scipy.fft.rfft(cut_frames(samples, begin, _SIZE), axis=1)[:, : weights.size] * weights
-        block = scipy.fft.irfft(spectrum, new_size, axis=1)[:, margin - 1 : margin + step]
+        spectrum = rfft(cut_frames(samples, begin, _SIZE), axis=1)[:, : weights.size] * weights
+        block = irfft(spectrum, new_size, axis=1)[:, margin - 1 : margin + step]
         band[part] = block[:, 1:]
         if pre_emphasis:
             band[part] -= np.float32(pre_emphasis) * block[:, :-1]

@@ -5,9 +5,9 @@ Gaussian windows, averaged over 10 ms and 1 ms of quefrency; peak at 60 to 330 H
 """
 
 import numpy as np
-import scipy.fft
 
 from vbdesk.voice.band import emphasised_band
+from vbdesk.voice.fourier import irfft, rfft
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, Track, cut_frames, empty_track, frame_times, map_blocks
 
@@ -57,9 +57,9 @@ def cepstral_prominence(samples: Samples, speech: Indices) -> Track:
 
 
 def _power_cepstra(frames: Samples) -> Samples:
-    spectrum = scipy.fft.rfft(frames, _FFT_SIZE, axis=1)
+    spectrum = rfft(frames, _FFT_SIZE, axis=1)
     power = np.maximum(spectrum.real**2 + spectrum.imag**2, np.finfo(np.float32).tiny)
-    cepstrum: Samples = scipy.fft.irfft(np.log(power), _FFT_SIZE, axis=1)[:, : _FFT_SIZE // 2 + 1]
+    cepstrum: Samples = irfft(np.log(power), _FFT_SIZE, axis=1)[:, : _FFT_SIZE // 2 + 1]
     return np.square(cepstrum)
 
 

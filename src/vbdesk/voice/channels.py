@@ -13,6 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.language import message
+from vbdesk.voice.errors import UnsupportedAudio
+
+MAX_CHANNELS = 8
 SILENT_CHANNEL = 1e-6  # power relative to the loudest channel: -60 dB
 LOUD_CHANNEL = 0.5  # power relative to the loudest channel, from which a channel counts as loud
 STEADY_SHARE = 1 / 3  # of the largest level range of a channel, in dB; noise is below, speech above
@@ -23,6 +27,16 @@ SAME_LEVEL = 0.01  # relative amplitude; within it the average is not scaled
 
 Block = NDArray[np.float32]  # shape (frames, channels)
 Floats = NDArray[np.float64]
+
+
+def check_channels(channels: int) -> None:
+    """Refuse a file with more channels than can be mixed.
+
+    Raises:
+        UnsupportedAudio: there are too many.
+    """
+    if channels > MAX_CHANNELS:
+        raise UnsupportedAudio(message("There are {channels} channels.", channels=channels))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from vbdesk.language import message
 from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import Container
 
+MAX_MISSING_S = 1.0  # of the duration that a WAV or M4A file declares
 ID3_HEADER_BYTES = 10
 MP3_SEARCH_BYTES = 64 * 1024  # padding of encoders and broken tags can precede the first MP3 frame
 

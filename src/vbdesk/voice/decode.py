@@ -12,17 +12,14 @@ from math import floor, inf
 from pathlib import Path
 from typing import BinaryIO
 
-import av
 import numpy as np
 import soundfile as sf
-from av.audio.frame import AudioFrame
-from av.stream import Disposition
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.language import message
-from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, mix_down
-from vbdesk.voice.container import identify
+from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, check_channels, mix_down
+from vbdesk.voice.container import MAX_MISSING_S, identify
 from vbdesk.voice.errors import (
     AudioFileTooLarge,
     NothingToAnalyse,
@@ -38,27 +35,16 @@ from vbdesk.voice.wav_header import find_data_chunk
 CODEC_PADDING_S = 0.1  # MP3 and AAC pad their first and last frames
 MIN_SAMPLE_RATE = 4_000  # Hz; too low to measure a voice below it
 MAX_SAMPLE_RATE = 768_000  # Hz; a higher rate means a wrong header
-MAX_CHANNELS = 8
 MAX_VALUES = MAX_DURATION_S * 96_000 * 2
 """Samples of all channels: 20 minutes of stereo at 96 kHz. A 32 MB file with more is almost empty sound and can take
 minutes to read."""
 BLOCK_FRAMES = 1 << 16  # per block
 UNKNOWN_FRAMES = 1 << 62
-MAX_DAMAGED_PACKETS = 0.02  # share; a tag or an incomplete frame at either end is common, gaps are not
-LONGEST_PADDING = 2048  # samples of AAC padding at the end: two frames
-MAX_MISSING_S = 1.0  # of the duration that a WAV or M4A file declares
 LARGEST_VALUE = 1e6  # 120 dB over full scale; float files with integer values are below it
 FRAME_S = 0.02
 SILENCE_FRAMES_AT_ONCE = 1000
 
 _SOUNDFILE_SUBTYPES = {"PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW"}
-_DEMUXERS: dict[Container, str] = {"wav": "wav", "flac": "flac", "mp3": "mp3", "m4a": "mov"}
-_CODECS: dict[Container, tuple[str, ...]] = {
-    "wav": ("pcm_",),
-    "flac": ("flac",),
-    "mp3": ("mp3", "mp3float"),
-    "m4a": ("aac", "alac"),
-}
 
 
 def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording:
@@ -192,7 +178,7 @@ def _check_layout(sample_rate: int, channels: int) -> None:
         raise UnsupportedAudio(message("The sampling rate of {sample_rate} Hz is too low.", sample_rate=sample_rate))
     if sample_rate > MAX_SAMPLE_RATE:
         raise UnsupportedAudio(message("The sampling rate of {sample_rate} Hz is too high.", sample_rate=sample_rate))
-    _check_channels(channels)
+    check_channels(channels)
 
 
 def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) -> None:
@@ -208,11 +194,6 @@ def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) 
                 channels=channels,
             )
         )
-
-
-def _check_channels(channels: int) -> None:
-    if channels > MAX_CHANNELS:
-        raise UnsupportedAudio(message("There are {channels} channels.", channels=channels))
 
 
 def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]]:
@@ -233,7 +214,7 @@ def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]
 def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Iterator[tuple[int, Block]]:
     """Yield pairs of sampling rate and block, read with the fastest library for `container`."""
     if container in ("mp3", "m4a"):
-        yield from _read_with_av(file, container)
+        yield from _read_with_ffmpeg(file, container)
         return
     if container == "wav":
         chunk = find_data_chunk(file)
@@ -241,14 +222,14 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
             raise UnsupportedAudio(message("The file is cut off."))
         if chunk is not None and chunk.is_unfinished:
             file.seek(0)
-            yield from _read_with_av(file, container, ignore_length="1")
+            yield from _read_with_ffmpeg(file, container, ignore_length="1")
             return
     file.seek(0)
     try:
         sound = sf.SoundFile(file)
     except sf.LibsndfileError:  # a rare header, such as BW64
         file.seek(0)
-        yield from _read_with_av(file, container)
+        yield from _read_with_ffmpeg(file, container)
         return
     with sound:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
@@ -259,7 +240,7 @@ def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Itera
             yield from _read_with_soundfile(sound)
             return
     file.seek(0)  # a FLAC stream of undeclared length: libsndfile stops after one block
-    yield from _read_with_av(file, container)
+    yield from _read_with_ffmpeg(file, container)
 
 
 def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
@@ -270,116 +251,10 @@ def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
         raise UnsupportedAudio(message("The file is damaged or cut off.")) from error
 
 
-def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
-    """Read with FFmpeg; `options` are those of its demuxer."""
-    try:
-        with av.open(file, mode="r", format=_DEMUXERS[container], options=options, metadata_errors="ignore") as opened:
-            stream = _sound_stream(opened, container)
-            _check_channels(stream.codec_context.layout.nb_channels if stream.codec_context else 0)
-            declared_s = _declared_seconds(stream) if container == "m4a" else 0.0
-            end, unpacker = _PaddedEnd(declared_s), _Unpacker()
-            packets = damaged = 0
-            decoded_s = 0.0
-            for packet in opened.demux(stream):
-                packets += 1
-                try:
-                    decoded = packet.decode()
-                except av.error.InvalidDataError:
-                    damaged += 1
-                    continue
-                for frame in decoded:
-                    decoded_s += frame.samples / frame.sample_rate
-                    for block in end.cut(frame.sample_rate, unpacker.to_float(frame)):
-                        yield frame.sample_rate, block
-    except av.error.FFmpegError as error:
-        raise UnsupportedAudio(message("The file is damaged or cut off.")) from error
-    if damaged > max(1, MAX_DAMAGED_PACKETS * packets):
-        raise UnsupportedAudio(message("The file is damaged."))
-    if declared_s - decoded_s > MAX_MISSING_S:
-        raise UnsupportedAudio(message("The file is cut off."))
+def _read_with_ffmpeg(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
+    from vbdesk.voice.ffmpeg_reader import read_with_ffmpeg  # its libraries take 0.05 s to load
 
-
-class _PaddedEnd:
-    """Removes the encoder's padding of the last frame, so that a copy is as long as its original.
-
-    Samples just beyond the declared length are held back. If more follow, they are sound and the header is wrong.
-    """
-
-    def __init__(self, declared_s: float) -> None:
-        self._declared_s = declared_s or inf
-        self._read = 0
-        self._held: list[Block] = []
-
-    def cut(self, sample_rate: int, block: Block) -> list[Block]:
-        """Blocks to process after reading `block`."""
-        self._read += len(block)
-        beyond = self._read - round(min(self._declared_s * sample_rate, self._read))
-        if beyond == 0:
-            return [block]
-        kept = max(len(block) - beyond, 0)
-        self._held.append(block[kept:])
-        if beyond <= LONGEST_PADDING:
-            return [block[:kept]] if kept else []
-        self._declared_s = inf
-        return [block[:kept], *self._held] if kept else self._held
-
-
-def _sound_stream(opened: av.container.InputContainer, container: Container) -> av.AudioStream:
-    """The first sound stream; its codec must belong to `container`, and the file must have no video."""
-    if any(not picture.disposition & Disposition.attached_pic for picture in opened.streams.video):
-        raise UnsupportedAudio(message("This is a video."))
-    if not opened.streams.audio:
-        raise UnsupportedAudio(message("There is no sound in the file."))
-    stream = opened.streams.audio[0]
-    codec = stream.codec_context.name if stream.codec_context else "unknown"
-    if not codec.startswith(_CODECS[container]):
-        raise UnsupportedAudio(message("The sound in the file is coded as {codec}.", codec=codec))
-    return stream
-
-
-def _declared_seconds(stream: av.AudioStream) -> float:
-    """The duration in the header, 0 if it has none; used only to detect padding and truncation."""
-    if stream.duration is None or stream.time_base is None:
-        return 0.0
-    return float(stream.duration * stream.time_base)
-
-
-class _Unpacker:
-    """Extracts samples from frames.
-
-    WORKAROUND: PyAV 18.1 searches the planes of a frame up to a null pointer (`AudioFrame.planes`). There is none
-    after the eighth plane, so it reads past the frame and the process crashes. The channels of every frame are
-    therefore counted first, and eight planes are packed to one by libswresample, which copies the values unchanged.
-    """
-
-    def __init__(self) -> None:
-        self._source: tuple[object, ...] = ()
-        self._resampler = av.AudioResampler()
-
-    def to_float(self, frame: AudioFrame) -> Block:
-        """Samples of `frame` as float32, shape (frames, channels), full scale = 1."""
-        channels = frame.layout.nb_channels
-        _check_channels(channels)
-        values: NDArray[np.generic]
-        if not frame.format.is_planar:
-            values = frame.to_ndarray().reshape(-1, channels)
-        elif channels < MAX_CHANNELS:
-            values = frame.to_ndarray().T
-        else:
-            values = np.concatenate([packed.to_ndarray().reshape(-1, channels) for packed in self._pack(frame)])
-        if values.dtype == np.uint8:
-            return (values.astype(np.float32) - np.float32(128)) / np.float32(128)
-        if values.dtype in (np.int16, np.int32):
-            return values.astype(np.float32) / np.float32(2 ** (8 * values.itemsize - 1))
-        with np.errstate(over="ignore"):  # infinity is rejected later, as values that are not sound
-            return values.astype(np.float32, copy=False)
-
-    def _pack(self, frame: AudioFrame) -> list[AudioFrame]:
-        source = (frame.format.name, frame.layout.name, frame.sample_rate)
-        if source != self._source:
-            self._source = source
-            self._resampler = av.AudioResampler(frame.format.packed, frame.layout, frame.sample_rate)
-        return self._resampler.resample(frame)
+    return read_with_ffmpeg(file, container, **options)
 
 
 def is_silent(samples: Samples) -> bool:

@@ -7,9 +7,9 @@ first pass finds the speaker's range; a narrow second pass measures F0 in it.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.fft
 
 from vbdesk.voice.f0_path import Candidates, most_likely_path
+from vbdesk.voice.fourier import irfft, next_fast_len, rfft
 from vbdesk.voice.peaks import SINC_REACH, refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, cut_frames, frame_times, map_blocks, sample_before
@@ -87,7 +87,7 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
     half = int(_PERIODS_A_WINDOW / floor * ANALYSIS_RATE) // 2 - 1
     longest_lag = int(2 * half / _PERIODS_A_WINDOW) + 2
     lags = longest_lag + SINC_REACH + 1
-    fft_size = scipy.fft.next_fast_len(2 * half + lags, real=True)
+    fft_size = next_fast_len(2 * half + lags)
     window = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(1, 2 * half + 1) / (2 * half + 1))).astype(np.float32)
     window_correlation = _autocorrelation(window[None], fft_size, lags)[0]
     shortest = int(ANALYSIS_RATE / ceiling)
@@ -116,8 +116,8 @@ def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: flo
 
 
 def _autocorrelation(frames: Samples, fft_size: int, lags: int) -> Samples:
-    spectrum = scipy.fft.rfft(frames, fft_size, axis=1)
+    spectrum = rfft(frames, fft_size, axis=1)
     power = spectrum.real**2 + spectrum.imag**2
-    correlation: Samples = scipy.fft.irfft(power, fft_size, axis=1)[:, :lags]
+    correlation: Samples = irfft(power, fft_size, axis=1)[:, :lags]
     correlation /= np.maximum(correlation[:, :1], np.finfo(np.float32).tiny)
     return correlation

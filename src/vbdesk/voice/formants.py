@@ -1,9 +1,9 @@
 """Formants of vowel-like frames: resonances of each frame's linear prediction, as in Praat's Burg formants."""
 
 import numpy as np
-import scipy.fft
 
 from vbdesk.voice.band import emphasised_band
+from vbdesk.voice.fourier import irfft, next_fast_len, rfft
 from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import Floats, Track, cut_frames, frame_times, map_blocks
 
@@ -65,9 +65,9 @@ def _predict(frames: Samples) -> Floats:
 
     Burg's method gives the same result for frames that fade to 0 at both ends, as these do, and is far slower.
     """
-    size = scipy.fft.next_fast_len(frames.shape[1] + _ORDER + 1, real=True)
-    spectrum = scipy.fft.rfft(frames.astype(np.float64), size, axis=1)
-    correlation = scipy.fft.irfft(spectrum.real**2 + spectrum.imag**2, size, axis=1)[:, : _ORDER + 1]
+    size = next_fast_len(frames.shape[1] + _ORDER + 1)
+    spectrum = rfft(frames.astype(np.float64), size, axis=1)
+    correlation = irfft(spectrum.real**2 + spectrum.imag**2, size, axis=1)[:, : _ORDER + 1]
     polynomial = np.zeros((frames.shape[0], _ORDER + 1))
     polynomial[:, 0] = 1
     tiny = np.finfo(np.float32).tiny

@@ -9,8 +9,8 @@ more with strong noise), and on speech 0.2 dB.
 """
 
 import numpy as np
-import scipy.fft
 
+from vbdesk.voice.fourier import irfft, next_fast_len, rfft
 from vbdesk.voice.peaks import refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import (
@@ -89,7 +89,7 @@ def _frame_harmonicity(
     length = 2 * (longest // 2 - 1)
     half = length // 2
     reach = min(longest // 2 + 1, half)
-    fft_size = scipy.fft.next_fast_len(2 * length, real=True)
+    fft_size = next_fast_len(2 * length)
     loudest = largest_absolute(samples) or 1.0
     centre = sample_before(times) + 1
     begin = sample_before(times - 1 / floor)
@@ -113,11 +113,9 @@ def _frame_harmonicity(
 
 def _forward_correlation(span: Samples, length: int, fft_size: int) -> Samples:
     """Normalised correlation of the first `length` samples of each row with those a lag later, lags oversampled."""
-    first = scipy.fft.rfft(span[:, :length], fft_size, axis=1)
-    whole = scipy.fft.rfft(span, fft_size, axis=1)
-    product: Samples = scipy.fft.irfft(whole * first.conj(), fft_size * _OVERSAMPLING, axis=1)[
-        :, : _OVERSAMPLING * length
-    ]
+    first = rfft(span[:, :length], fft_size, axis=1)
+    whole = rfft(span, fft_size, axis=1)
+    product: Samples = irfft(whole * first.conj(), fft_size * _OVERSAMPLING, axis=1)[:, : _OVERSAMPLING * length]
     product *= _OVERSAMPLING
     energy = np.concatenate(
         [np.zeros((span.shape[0], 1)), np.cumsum(np.square(span, dtype=np.float64), axis=1)], axis=1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.data_files import DataFileError, read_toml
-from vbdesk.language import message
+from vbdesk.language import message, message_of
 from vbdesk.resource_files import resource
 from vbdesk.voice.errors import ModelUnavailable
 
@@ -26,7 +26,7 @@ def load_weights(name: str) -> Weights:
     try:
         folder = resource("models")
     except FileNotFoundError as error:
-        raise ModelUnavailable(str(error)) from error
+        raise ModelUnavailable(message_of(error)) from error
     return read_weights(folder, name)
 
 

@@ -9,10 +9,10 @@ distribution of signal decay rates", ICASSP 2008.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity
+from vbdesk.voice.fourier import rfft
 from vbdesk.voice.quality_rules import ReverberationRules
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import cut_frames
@@ -75,7 +75,7 @@ def _band_levels(samples: Samples, activity: SpeechActivity) -> tuple[Floats, ND
     if per_part < SLOPE_FRAMES:
         return np.zeros((0, len(BAND_EDGES_HZ) - 1)), np.zeros(0, bool)
     window = np.hanning(FFT).astype(np.float32)
-    spectra = scipy.fft.rfft(cut_frames(samples, starts, FFT) * window, axis=1)
+    spectra = rfft(cut_frames(samples, starts, FFT) * window, axis=1)
     edges = np.searchsorted(np.fft.rfftfreq(FFT, 1 / ANALYSIS_RATE), BAND_EDGES_HZ)
     power = np.add.reduceat(spectra.real**2 + spectra.imag**2, edges, axis=1)[:, :-1] / np.diff(edges)
     times_s = (starts + FFT / 2) / ANALYSIS_RATE

@@ -1,8 +1,8 @@
 """Spectral balance and cepstral peak of vowel-like frames."""
 
 import numpy as np
-import scipy.fft
 
+from vbdesk.voice.fourier import irfft, rfft
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Track, cut_frames, map_blocks
 
@@ -54,7 +54,7 @@ def spectral_balance(samples: Samples, times: Floats, frequency: Floats) -> Trac
     window = np.hanning(_LENGTH).astype(np.float32)
 
     def analyse(part: slice) -> Floats:
-        spectrum = scipy.fft.rfft(cut_frames(samples, begin[part], _LENGTH) * window, _FFT_SIZE, axis=1)
+        spectrum = rfft(cut_frames(samples, begin[part], _LENGTH) * window, _FFT_SIZE, axis=1)
         power = spectrum.real**2 + spectrum.imag**2 + np.float32(_POWER_FLOOR)
         level = 10 * np.log10(power)
         columns = (
@@ -88,7 +88,7 @@ def _peak_near(level: Samples, frequency: Floats, harmonic: int) -> Samples:
 
 
 def _cepstral_peak(level: Samples) -> Floats:
-    cepstrum = scipy.fft.irfft(level - level.mean(axis=1, keepdims=True), _FFT_SIZE, axis=1)
+    cepstrum = irfft(level - level.mean(axis=1, keepdims=True), _FFT_SIZE, axis=1)
     height = 20 * np.log10(np.abs(cepstrum[:, : _FFT_SIZE // 2]) + 1e-9)
     # padding gives a finer quefrency grid than the band alone
     quefrency = np.arange(height.shape[1]) * 2 * (level.shape[1] - 1) / _FFT_SIZE / _CEPSTRAL_RATE

@@ -7,10 +7,10 @@ drifts slowly. The pitch of mains hum or a machine is constant, and its measured
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.fft
 import soxr
 from numpy.typing import NDArray
 
+from vbdesk.voice.fourier import irfft, rfft
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import runs
 
@@ -75,7 +75,7 @@ def _analyse(samples: Samples) -> _Frames:
         return _Frames(np.zeros((0, LONGEST_LAG + 2), np.float32), np.zeros(0))
     cut = np.lib.stride_tricks.sliding_window_view(low, FRAME)[::HOP]
     window = np.hanning(FRAME + 2)[1:-1].astype(np.float32)
-    of_window = scipy.fft.irfft(np.abs(scipy.fft.rfft(window, FFT)) ** 2, FFT)[: LONGEST_LAG + 2].astype(np.float32)
+    of_window = irfft(np.abs(rfft(window, FFT)) ** 2, FFT)[: LONGEST_LAG + 2].astype(np.float32)
     correlation = np.empty((len(cut), LONGEST_LAG + 2), np.float32)
     power = np.empty(len(cut))
     for first in range(0, len(cut), 1024):
@@ -88,9 +88,9 @@ def _analyse(samples: Samples) -> _Frames:
 
 
 def _autocorrelation(frames: NDArray[np.float32]) -> NDArray[np.float32]:
-    spectrum = scipy.fft.rfft(frames, FFT, axis=1)
+    spectrum = rfft(frames, FFT, axis=1)
     spectrum[:, : int(LOWER_EDGE_HZ * FFT / RATE)] = 0
-    return np.asarray(scipy.fft.irfft(spectrum.real**2 + spectrum.imag**2, FFT, axis=1)[:, : LONGEST_LAG + 2])
+    return np.asarray(irfft(spectrum.real**2 + spectrum.imag**2, FFT, axis=1)[:, : LONGEST_LAG + 2])
 
 
 def _longest_track(correlation: NDArray[np.float32]) -> Floats:

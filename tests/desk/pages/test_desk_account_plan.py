@@ -99,7 +99,7 @@ def test_a_webhook_is_set_and_its_address_is_known_the_next_time(account, networ
     card.url.setText("https://receiver.example/hook")
     card.secret.setText(SECRET)
     card.save.click()
-    qtbot.waitUntil(lambda: card.answer.text() == "Set. The service says: Jobs will be reported.")
+    qtbot.waitUntil(lambda: card.answer.text() == "Set. The service reports finished analyses to this address.")
     assert network.webhooks == [{"url": "https://receiver.example/hook", "secret_key": SECRET}]
     again = WebhookCard(account.view_model.webhook)
     qtbot.addWidget(again)

@@ -5,8 +5,11 @@ from PySide6.QtWidgets import QWidget
 
 from vbdesk.capture.room_check import RoomFinding, RoomRating
 from vbdesk.desk.record.view_model import RecordPhase, RoomCheck
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck, check_take
 
+SMALLEST = (896, 576)  # with the largest text, in a window of 1024x640
 SMALL, MIDDLE, LARGE = (960, 608), (1080, 768), (1720, 1048)  # a page in windows of 1024x640, 1280x800, 1920x1080
 
 
@@ -34,6 +37,21 @@ def test_meter_and_room_check_are_visible_without_scrolling(open_page, size, pro
     qtbot.waitUntil(lambda: wholly_visible(stage.room))
     for part in (stage.meter, stage.room, stage.room.button, stage.record):
         assert wholly_visible(part)
+
+
+def test_the_subject_is_visible_in_the_smallest_window_with_the_largest_text(open_page, qtbot):
+    Theme(Scheme.LIGHT, 2.0).install()
+    user = open_page(size=SMALLEST)
+    page, setup = user.page, user.page.ready.setup
+    user.waits_for(lambda: page.model.setup.device is not None)
+    qtbot.waitUntil(lambda: wholly_visible(setup.subject))
+    for button in (page.ready.speaker, page.ready.import_files):
+        assert wholly_visible(button)
+        assert button.width() < 2 * button.height()  # its icon only
+        assert button.toolTip() == button.text()
+    page.resize(896, 1000)
+    qtbot.waitUntil(lambda: page.ready.speaker.width() > 3 * page.ready.speaker.height())
+    assert page.ready.speaker.toolTip() == ""
 
 
 def test_the_room_check_moves_nothing(open_page, qtbot):

@@ -476,7 +476,9 @@ def test_only_force_adopts_the_wrong_store_and_its_recordings_are_kept(data_dir,
     another_database(data_dir, tmp_path)
     refused = operate(data_dir, "database", "adopt-store")
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
-    assert refused.stderr.startswith("Nothing was changed: of 2 objects of the store the database knows 0.")
+    assert refused.stderr.startswith(
+        "The database and the object store do not belong together: of 2 objects of the store the database knows 0."
+    )
     assert "--force" in refused.stderr
     assert not (data_dir / "objects" / "store-id").exists()
     assert answer(data_dir, "database", "adopt-store", "--force")["objects_known"] == 0

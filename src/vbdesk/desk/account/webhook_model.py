@@ -66,11 +66,10 @@ class WebhookViewModel(QObject):
         if not self._right(url, secret_key):
             return
 
-        def work(context: TaskContext) -> str:
+        def work(context: TaskContext) -> None:
             with self._connection.client() as client:
-                message = client.account.set_webhook(url, secret_key).message
+                client.account.set_webhook(url, secret_key)
             self._responses.keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
-            return message
 
         self._changes.run(work, self._on_set, self._on_failed, name="webhook-set")
 
@@ -102,8 +101,8 @@ class WebhookViewModel(QObject):
             self.known.emit(*known)
 
     @Slot(object)
-    def _on_set(self, message: str) -> None:
-        self.answered.emit(True, _("Set. The service says: {answer}", answer=message))
+    def _on_set(self, _nothing: None) -> None:
+        self.answered.emit(True, _("Set. The service reports finished analyses to this address."))
         self.read()
 
     @Slot(object)

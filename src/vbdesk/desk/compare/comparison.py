@@ -6,12 +6,13 @@ from typing import TypeVar
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.analysis_text import task_words
 from vbdesk.desk.models.repeatability import feature_repeatability, sign_repeatability
-from vbdesk.desk.models.result_rows import FeatureRow, SignRow, with_unit
+from vbdesk.desk.models.result_rows import FeatureRow, SignRow
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_state import ResultView, view_of
 from vbdesk.desk.models.result_text import ResultReading, moment_of, title_of
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import N_, _, formats
+from vbdesk.report.reader_words import with_unit
 
 Row = TypeVar("Row", SignRow, FeatureRow)
 

@@ -11,7 +11,7 @@ from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretat
 from vbdesk.desk.models.analysis_text import sign_words
 from vbdesk.desk.models.repeatability import sign_repeatability
 from vbdesk.language import _, formats, joined, ngettext
-from vbdesk.report.reader_words import amount_words, band_word
+from vbdesk.report.reader_words import band_word, with_unit
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
 if TYPE_CHECKING:
@@ -137,14 +137,6 @@ def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
         "A value outside the own usual range is ordinary: in about 3 of 10 recordings of a person who has not changed, "
         "at least one listed feature is outside. Another microphone or another task also moves features.",
     )
-
-
-def with_unit(value: float, unit: str) -> str:
-    """A value with three digits and its unit, as the service names it."""
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    if unit == "%":
-        return formats.figure(value / 100, f".{digits}%")
-    return amount_words(formats.figure(value, f".{digits}f"), unit)
 
 
 def _rank(level: Level) -> int:

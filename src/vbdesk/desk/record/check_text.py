@@ -13,12 +13,13 @@ from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.language import N_, _, formats, ngettext, translated
+from vbdesk.language import _, formats, ngettext, translated
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck, silence_sentence
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.consent_gate import refusal_of
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.reader_words import with_unit
 
 _MINUS = re.compile(r"-(?=\d)")
 FLAC_SHARE = 0.55  # share of the size as 16-bit PCM, for speech
@@ -295,13 +296,7 @@ def _value(value: object, unit: str, *, up: bool = False) -> str:
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
     steps = -whole(-value * 10**digits) if up else whole(value * 10**digits)
-    if unit == "%":
-        return formats.figure(steps / 10**digits / 100, f".{digits}%")
-    number = formats.figure(steps / 10**digits, f".{digits}f")
-    return _(_UNITS[unit], number=number) if unit else number
-
-
-_UNITS = {"s": N_("{number} s"), "dB": N_("{number} dB")}
+    return with_unit(steps / 10**digits, unit, digits)
 
 
 def _silence(quality: Mapping[str, Any]) -> Silence:

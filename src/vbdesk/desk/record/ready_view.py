@@ -36,6 +36,7 @@ _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
 _METER_WIDTH = 720  # a wider meter is no easier to read
 _PICTURE_LOW = 84
 _LOW, _WIDE = 560, 900  # of the card, at 100 % text
+_LOWEST = 320  # of the page: below, the buttons of its title show their icons only, so that a field can be seen
 _PROMPTS = (Role.PROMPT_PREVIEW, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 
 
@@ -303,6 +304,8 @@ class ReadyView(QWidget):
         narrow = self.width() < px(_TWO_CARDS)
         self.parts.setVisible(narrow)
         self.setup.keep_consent_at_foot(not narrow)
+        for button in (self.speaker, self.import_files):
+            button.show_text(self.height() >= px(_LOWEST))
         self.stage.show_small(narrow or self.height() < px(_LOW))
         self.setup.setMaximumWidth(_NO_LIMIT if narrow else px(_SETUP_WIDTH))
         self.setup.setMinimumWidth(0 if narrow else px(_SETUP_WIDTH))

@@ -25,6 +25,7 @@ from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.application import DeskApplication
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.imports_ahead import import_ahead
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.reading_language import ReadingLanguage, begin_reading, show_in
@@ -36,6 +37,7 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -400,6 +402,11 @@ class Desk(QObject):
         self.window.show_workspace(self.workspace, self._profiles)
         self.lock.read()
         self._open_first_page()
+        in_next_turn(self, self._import_ahead)  # the first page comes first
+
+    @Slot()
+    def _import_ahead(self) -> None:
+        self._tasks.start(import_ahead, failed=self._on_failed, name="imports-ahead")
 
     def _open_first_page(self) -> None:
         """Open the page that was asked for from outside, once pages are shown."""

@@ -65,7 +65,7 @@ class Button(QAbstractButton):
         self._theme = app_theme()
         super().__init__(parent)
         self._kind, self._icon, self._key, self._size, self._trailing = kind, icon, key, size, trailing
-        self._key_shown = True
+        self._key_shown = self._text_shown = True
         self.setText(text)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -89,6 +89,14 @@ class Button(QAbstractButton):
         self._key_shown = shown
         self.updateGeometry()
         self.update()
+
+    def show_text(self, shown: bool) -> None:
+        """Show the text beside the icon, or the icon alone with the text as its tool tip, where space is short."""
+        if self._text_shown is not shown:
+            self._text_shown = shown
+            self.setToolTip("" if shown else self.text())
+            self.updateGeometry()
+            self.update()
 
     def set_key(self, key: str) -> None:
         """Change the key hint; empty for none."""
@@ -129,7 +137,8 @@ class Button(QAbstractButton):
         painter.setPen(ink)
         width = self._text_width()
         words = mirrored(painter, QRectF(x, 0, width + 1, self.height()), whole)
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+        if self._text_shown:
+            painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
         x += width
         if self._trailing:
             icon = QRectF(round(x + px(_GAP)), round(middle - side / 2), side, side)
@@ -167,6 +176,8 @@ class Button(QAbstractButton):
         return self._theme.font(_MEASURES[self._size].role)
 
     def _text_width(self) -> float:
+        if not self._text_shown:
+            return 0.0
         return QFontMetricsF(self._font()).horizontalAdvance(self.text())
 
     def _key_width(self) -> float:
@@ -178,7 +189,7 @@ class Button(QAbstractButton):
         px = self._theme.px
         width = self._text_width()
         if self._icon:
-            width += px(16) + (px(_GAP) if self.text() else 0)
+            width += px(16) + (px(_GAP) if width else 0)
         if self._trailing:
             width += px(_GAP) + px(16)
         elif self._key and self._key_shown:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vbdesk.clock import Clock
-from vbdesk.language import N_
+from vbdesk.language import N_, Message, message_of
 from vbdesk.outbox.library.database import DAMAGE, LibraryUnreadable, unreadable
 from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
 from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
@@ -109,7 +109,7 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
             findings, unknown = store.findings, store.unknown
             changed = store.structure_was_changed
     except LibraryUnreadable as error:
-        raise LibraryUnreadable(str(error).replace(str(copy.folder), str(copy.original))) from error
+        raise LibraryUnreadable(_of_original(message_of(error), copy)) from error
     except DAMAGE as error:
         raise unreadable(copy.original, error) from error
     if changed:  # only the copy was repaired
@@ -119,6 +119,12 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
         if not findings and names:
             findings = (LIST_MISSING,)
     return ListCheck(findings, unknown, tuple(names))
+
+
+def _of_original(said: Message, copy: ListCopy) -> Message:
+    """What was said of the copy, with the paths of the original."""
+    paths = {name: str(value).replace(str(copy.folder), str(copy.original)) for name, value in said.fields.items()}
+    return Message.make(said.template, fields=paths)
 
 
 def _with(sentences: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:

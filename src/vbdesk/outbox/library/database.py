@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from vbdesk.language import message
+from vbdesk.language import message, message_of
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate, repair
@@ -81,7 +81,7 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         raise unreadable(path.parent) from error
     except LibraryMigrationFailed as error:
         connection.close()
-        raise LibraryUnreadable(str(error)) from error
+        raise LibraryUnreadable(message_of(error)) from error
     except DAMAGE as error:
         connection.close()
         raise unreadable(path.parent, error) from error

@@ -20,7 +20,7 @@ from vbdesk.client import Client, ClientError, RequestBudget
 from vbdesk.client.errors import Cancelled, RateLimited
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.language import joined, message, plural_message
+from vbdesk.language import joined, message, message_of, plural_message
 from vbdesk.outbox.library.disk_faults import waiting_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.retention import SoundRetention
@@ -246,7 +246,7 @@ class SyncWorker:
                 self._publish_status()
             return due_s
         except VaultError as error:
-            self._begin_hold(HoldQueue(str(error), Fix.UNLOCK_KEYRING))
+            self._begin_hold(HoldQueue(message_of(error), Fix.UNLOCK_KEYRING))
             return PROBE_S[Fix.UNLOCK_KEYRING]
         except (sqlite3.Error, OSError) as error:
             return self._on_library_error(error)
@@ -360,7 +360,7 @@ class SyncWorker:
         except (sqlite3.Error, OSError):
             raise
         except (EncryptedFileError, AudioError, ValueError) as error:
-            self._mark_failed(event, str(error), Fix.REVIEW_TAKE)
+            self._mark_failed(event, message_of(error), Fix.REVIEW_TAKE)
         except Exception:  # a bug in one recording must not stop the others
             reason = message("Something unexpected went wrong with this recording. It is kept and can be sent again.")
             self._mark_failed(event, reason, Fix.TRY_AGAIN)

@@ -18,7 +18,7 @@ from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
 from vbdesk.report.narrative import narrative_of
-from vbdesk.report.reader_words import amount_words, band_word, label_word, level_word, speaker_word
+from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, with_unit
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
@@ -177,9 +177,7 @@ def _named(feature: VocalFeature) -> str:
 
 def _amount(feature: VocalFeature) -> str:
     """`4.21 semitones`."""
-    if feature.unit == "%":
-        return _rounded(feature.value, "%")
-    return amount_words(_rounded(feature.value), feature.unit)
+    return with_unit(feature.value, feature.unit)
 
 
 def _band_text(feature: VocalFeature) -> str:
@@ -273,12 +271,6 @@ def _scores(subject: ReportInput) -> Iterator[dict[str, Any]]:
         "shares": [30, *(14 for _ in columns[1:])],
         "rows": rows,
     }
-
-
-def _rounded(value: float, kind: str = "f") -> str:
-    """Format with about three significant digits; with the kind `%`, a value in percent gets the sign."""
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return formats.figure(value / 100 if kind == "%" else value, f".{digits}{kind}")
 
 
 def _format_figure(value: float | None, form: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
+from vbdesk.language import N_
 from vbdesk.service.accounts import credentials, repository
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
@@ -139,7 +140,7 @@ class AccountService:
     def revoke_key(self, connection: Connection, account_id: str, key_id: str) -> None:
         """Revoke a key at once. Raises NotFound when the account has no such key."""
         if not repository.revoke_key(connection, account_id, key_id, self._clock.now()):
-            raise NotFound("The account has no key with this id.")
+            raise NotFound(N_("The account has no key with this id."))
 
     def authenticate(self, connection: Connection, kind: Credential, account_id: str, token: str) -> Account:
         """Return the account of a credential.
@@ -172,9 +173,9 @@ class AccountService:
         """Check that the account exists. Raises NotFound, also when it was deleted."""
         state = repository.read_state(connection, account_id)
         if state is None:
-            raise NotFound("There is no account with this id.")
+            raise NotFound(N_("There is no account with this id."))
         if state in (DELETING, DELETED):
-            raise NotFound("The account was deleted.")
+            raise NotFound(N_("The account was deleted."))
 
 
 def require_active(connection: Connection, account_id: str, *, alone: bool = False) -> None:

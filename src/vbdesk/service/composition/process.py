@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
 from vbdesk.clock import SystemClock
-from vbdesk.language import message, system_reason
+from vbdesk.language import message, message_of, system_reason
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
@@ -146,7 +146,7 @@ def opened(
             alone = settings.storage_location is None and not settings.database_url.startswith("postgresql")
             context.storage.clear_incoming(ABANDONED_ALONE_AFTER_S if alone else ABANDONED_AFTER_S)
         except (SecretsDamaged, KeyUnusable, StoreUnusable, TracingMissing) as error:
-            raise StartRefused(str(error)) from None
+            raise StartRefused(message_of(error)) from None
         except (SQLAlchemyError, OSError) as error:
             if is_disk_full(error):
                 raise _disk_full(settings) from None
@@ -166,8 +166,12 @@ def start_work(runtime: RuntimeSupervisor, settings: Settings) -> None:
 
 
 def _disk_full(settings: Settings) -> StartRefused:
-    place = settings.data_dir if not settings.database_url else f"{settings.data_dir} or of the database"
-    return StartRefused(f"The disk of {place} is full. Make room, then start again.")
+    folder = settings.data_dir
+    if settings.database_url:
+        return StartRefused(
+            message("The disk of {folder} or that of the database is full. Make room, then start again.", folder=folder)
+        )
+    return StartRefused(message("The disk of {folder} is full. Make room, then start again.", folder=folder))
 
 
 def _folder_unusable(data_dir: Path, error: OSError) -> StartRefused:
@@ -180,7 +184,7 @@ def _migrated_database(settings: Settings) -> Database:
     try:
         database = open_database(settings)
     except DatabaseMissing as missing:
-        raise StartRefused(str(missing)) from None
+        raise StartRefused(message_of(missing)) from None
     except OSError as error:
         raise _folder_unusable(settings.data_dir, error) from None
     restrict_to_owner(own_files(settings.data_dir))  # an earlier release left the permissions to the umask
@@ -188,7 +192,7 @@ def _migrated_database(settings: Settings) -> Database:
         upgrade(database, settings.data_dir)
     except MigrationFailed as error:
         database.close()
-        raise StartRefused(str(error)) from None
+        raise StartRefused(message_of(error)) from None
     except SQLAlchemyError as error:
         database.close()
         if is_disk_full(error):

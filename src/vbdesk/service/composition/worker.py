@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
+from vbdesk.language import N_
 from vbdesk.service.composition.process import (
     OperationsPort,
     StartRefused,
@@ -60,9 +61,9 @@ def work(
             differs from the API's, or the stored data cannot be opened.
     """
     if not settings.database_url.startswith("postgresql"):
-        raise StartRefused("Workers need PostgreSQL: set database_url, or let vbdesk serve alone do the work.")
+        raise StartRefused(N_("Workers need PostgreSQL: set database_url, or let vbdesk serve alone do the work."))
     if not settings.workers:
-        raise StartRefused("A worker runs one analysis at least: give --workers 1 or more.")
+        raise StartRefused(N_("A worker runs one analysis at least: give --workers 1 or more."))
     with ExitStack() as stack:
         stack.enter_context(signals_raise())
         ops_socket = stack.enter_context(bound_for_operations(settings))

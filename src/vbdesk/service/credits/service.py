@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.clock import Clock
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.language import N_
 from vbdesk.service.credits import repository
 from vbdesk.service.kernel.errors import InsufficientCredits, NotFound
 from vbdesk.service.ports.job_events import JobSubscriber
@@ -21,7 +22,7 @@ class CreditsService(JobSubscriber):
         """Return the balance in tokens: grants minus holds plus releases. Raises NotFound."""
         credits = repository.balance(connection, account_id)
         if credits is None:
-            raise NotFound("There is no account with this id.")
+            raise NotFound(N_("There is no account with this id."))
         return credits
 
     def grant(self, connection: Connection, account_id: str, amount: int) -> int:
@@ -34,7 +35,7 @@ class CreditsService(JobSubscriber):
         if amount <= 0:
             raise ValueError("Grant at least one credit.")
         if not repository.change_balance(connection, account_id, amount):
-            raise NotFound("There is no account with this id.")
+            raise NotFound(N_("There is no account with this id."))
         self._append(connection, account_id, "grant", amount, amount, None)
         return self.balance(connection, account_id)
 

@@ -18,6 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Connection
 
+from vbdesk.language import N_, joined, message
 from vbdesk.service.encryption.keys import EncryptionKey, EncryptionKeys, KeyUnusable
 from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
 from vbdesk.service.kernel.db.schema_floor import schema_floor
@@ -87,7 +88,7 @@ class DataKeys:
             nonce, encrypted = raw[KEY_ID_BYTES:][:NONCE_BYTES], raw[KEY_ID_BYTES + NONCE_BYTES :]
             return key.texts.decrypt(nonce, encrypted, purpose.encode()).decode()
         except (InvalidTag, ValueError, binascii.Error):
-            raise Damaged("A stored text cannot be decrypted.") from None
+            raise Damaged(N_("A stored text cannot be decrypted.")) from None
 
     def wrap(self, file_key: bytes) -> bytes:
         """Encrypt a file's own key to `WRAPPED_BYTES` bytes."""
@@ -101,7 +102,7 @@ class DataKeys:
             key = self._find(wrapped[:KEY_ID_BYTES])
             return key.files.decrypt(wrapped[KEY_ID_BYTES:][:NONCE_BYTES], wrapped[KEY_ID_BYTES + NONCE_BYTES :], None)
         except (InvalidTag, ValueError):
-            raise Damaged("The key of a stored file cannot be decrypted.") from None
+            raise Damaged(N_("The key of a stored file cannot be decrypted.")) from None
 
     def _find(self, key_id: bytes) -> _DataKey:
         self.open()
@@ -111,7 +112,7 @@ class DataKeys:
         try:
             return self._by_id[key_id]
         except KeyError:
-            raise Damaged("The database does not have the data key.") from None
+            raise Damaged(N_("The database does not have the data key.")) from None
 
     def _load(self) -> _DataKey:
         with self._database.reading() as connection:
@@ -121,7 +122,7 @@ class DataKeys:
             if key_id not in self._by_id:
                 self._by_id[key_id] = _derived(key_id, _decrypted(row, self._keys))
         if not rows:
-            raise KeyUnusable("The database has lost its data keys. Restore it from a backup. Nothing was changed.")
+            raise KeyUnusable(N_("The database has lost its data keys. Restore it from a backup. Nothing was changed."))
         return self._by_id[bytes.fromhex(rows[0].key_id)]
 
 
@@ -144,7 +145,7 @@ def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], d
             return None
         _begin(database, keys[0], now())
     if not keys:
-        raise KeyUnusable(f"{NO_KEY} Nothing was changed.")
+        raise KeyUnusable(joined(NO_KEY, message("Nothing was changed.")))
     opened = DataKeys(database, lambda: keys)
     opened.open()
     return opened
@@ -209,8 +210,11 @@ def _decrypted(row: sa.Row[tuple[object, ...]], keys: Iterable[EncryptionKey]) -
         except (InvalidTag, ValueError):
             break
     raise KeyUnusable(
-        f"The encryption key does not fit the data of this service, which needs the key named {row.wrapped_by}. Give "
-        "that key, or restore the database that belongs to this one. Nothing was changed."
+        message(
+            "The encryption key does not fit the data of this service, which needs the key named {name}. Give that "
+            "key, or restore the database that belongs to this one. Nothing was changed.",
+            name=row.wrapped_by,
+        )
     )
 
 

@@ -20,8 +20,8 @@ from typing import TextIO
 
 import sqlalchemy as sa
 
+from vbdesk.language import message, system_reason
 from vbdesk.privacy import FILE_MODE
-from vbdesk.service.kernel.encrypted_text import KEY_WAYS
 from vbdesk.service.kernel.settings import Settings
 
 KEY_BYTES = 32
@@ -64,7 +64,10 @@ def new_key() -> EncryptionKey:
 
 def read_stdin(stream: TextIO) -> EncryptionKeys:
     """Read the keys from a stream to its end. Raises KeyUnusable."""
-    return _parsed(stream.read(_LONGEST + 1), "Standard input")
+    return _parsed(
+        stream.read(_LONGEST + 1),
+        message("Standard input holds no encryption key: it must be 64 hexadecimal digits, one key a line."),
+    )
 
 
 def find_keys(settings: Settings, given: EncryptionKeys = ()) -> EncryptionKeys:
@@ -75,7 +78,7 @@ def find_keys(settings: Settings, given: EncryptionKeys = ()) -> EncryptionKeys:
     """
     sources = [bool(given), settings.key_file is not None, settings.key_command is not None]
     if sum(sources) > 1:
-        raise KeyUnusable(f"Give the encryption key in one way only: by {KEY_WAYS}.")
+        raise KeyUnusable(message("Give the encryption key in one way only: by --key-stdin, key_file or key_command."))
     if given:
         return given
     if settings.key_file is not None:
@@ -121,11 +124,20 @@ def _from_file(path: Path) -> EncryptionKeys:
         if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077 and not _is_credential(path):
             log.warning("Users other than its owner may read the encryption key file %s. Run chmod 600 on it.", path)
         with path.open(encoding="utf-8", errors="replace") as file:
-            return _parsed(file.read(_LONGEST + 1), f"The encryption key file {path}")
+            return _parsed(
+                file.read(_LONGEST + 1),
+                message(
+                    "The file {file} holds no encryption key: it must be 64 hexadecimal digits, one key a line.",
+                    file=path,
+                ),
+            )
     except OSError as error:
         raise KeyUnusable(
-            f"The encryption key file {path} cannot be read: {error.strerror}. "
-            "Check that it exists and who may read it."
+            message(
+                "The encryption key file {file} cannot be read: {reason}. Check that it exists and who may read it.",
+                file=path,
+                reason=system_reason(error),
+            )
         ) from None
 
 
@@ -140,20 +152,39 @@ def _from_command(command: tuple[str, ...]) -> EncryptionKeys:
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_LIMIT_S, check=False
         )
     except OSError as error:
-        raise KeyUnusable(f"The key_command {command[0]} cannot be run: {error.strerror}.") from None
+        raise KeyUnusable(
+            message(
+                "The key_command {command} cannot be run: {reason}.", command=command[0], reason=system_reason(error)
+            )
+        ) from None
     except subprocess.TimeoutExpired:
         raise KeyUnusable(
-            f"The key_command {command[0]} did not end within {COMMAND_LIMIT_S:g} s. Check that its vault responds."
+            message(
+                "The key_command {command} did not end within {seconds} s. Check that its vault responds.",
+                command=command[0],
+                seconds=COMMAND_LIMIT_S,
+            )
         ) from None
     if done.returncode:  # its output may contain a secret
         raise KeyUnusable(
-            f"The key_command {command[0]} failed with status {done.returncode}. Run it manually to see why."
+            message(
+                "The key_command {command} failed with status {status}. Run it manually to see why.",
+                command=command[0],
+                status=str(done.returncode),
+            )
         )
-    return _parsed(done.stdout[: _LONGEST + 1].decode("utf-8", "replace"), f"The key_command {command[0]}")
+    return _parsed(
+        done.stdout[: _LONGEST + 1].decode("utf-8", "replace"),
+        message(
+            "The key_command {command} gives no encryption key: it must be 64 hexadecimal digits, one key a line.",
+            command=command[0],
+        ),
+    )
 
 
-def _parsed(text: str, source: str) -> EncryptionKeys:
+def _parsed(text: str, otherwise: str) -> EncryptionKeys:
+    """The keys in a text, one a line. Raises KeyUnusable with the sentence `otherwise`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(text) > _LONGEST or not all(_LINE.fullmatch(line) for line in lines):
-        raise KeyUnusable(f"{source} holds no encryption key: it must be 64 hexadecimal digits, one key a line.")
+        raise KeyUnusable(otherwise)
     return tuple(EncryptionKey(bytes.fromhex(line)) for line in dict.fromkeys(map(str.lower, lines)))

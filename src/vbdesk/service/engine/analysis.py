@@ -53,10 +53,14 @@ def prepare() -> None:
     The imports are inside functions because the parent passes these by name and must not load them itself.
     """
     import vbdesk.signs.analysis
+    import vbdesk.signs.plugins.analysis
+    import vbdesk.signs.plugins.scorers
     import vbdesk.voice.decode  # noqa: F401
     from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.blas_threads import one_blas_thread
+    from vbdesk.voice.libraries import load_libraries
 
+    load_libraries()
     load_reference_data()
     with one_blas_thread():  # threadpoolctl searches for libraries once, which the sandbox would forbid
         pass

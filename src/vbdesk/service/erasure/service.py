@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_
 from vbdesk.service.accounts import repository as accounts
 from vbdesk.service.accounts.credentials import NO_HASH
 from vbdesk.service.credits.service import CreditsService
@@ -89,7 +90,7 @@ class Eraser:
             groups.lock(connection, repository.list_concerned_groups(connection, [job_id]))
             found = repository.find_job(connection, account_id, job_id)
             if not found:
-                raise NotFound("The account has no job with this id.")
+                raise NotFound(N_("The account has no job with this id."))
             return self._erase(connection, account_id, "job", found), found
 
         return self._without_files(*self._database.write(erase))
@@ -105,7 +106,7 @@ class Eraser:
                 groups.lock(connection, {*concerned, group.group_key})  # all at once, in sorted order
                 group = groups.find(connection, account_id, group_id)  # still there?
             if group is None:
-                raise NotFound("The account has no group with this id.")
+                raise NotFound(N_("The account has no group with this id."))
             found = repository.list_group_jobs(connection, group.group_key)
             erasure = self._erase(connection, account_id, "group", found, group.group_key)
             groups.delete(connection, group.group_key)
@@ -117,7 +118,7 @@ class Eraser:
         """Count what a deletion of the account would remove. Raises NotFound."""
         with self._database.reading() as connection:
             if accounts.read_state(connection, account_id) is None:
-                raise NotFound("There is no account with this id.")
+                raise NotFound(N_("There is no account with this id."))
             return AccountContent(**repository.count_account(connection, account_id))
 
     def erase_account(self, account_id: str) -> Erasure:
@@ -149,7 +150,7 @@ class Eraser:
 
     def _end_account(self, connection: Connection, account_id: str) -> None:
         if accounts.read_state(connection, account_id, alone=True) is None:
-            raise NotFound("There is no account with this id.")
+            raise NotFound(N_("There is no account with this id."))
         now = self._clock.now()
         accounts.begin_deletion(connection, account_id, NO_HASH, now)
         accounts.delete_keys(connection, account_id)
@@ -203,7 +204,7 @@ class Eraser:
         def erase(connection: Connection) -> tuple[int, Sequence[str]]:
             found = repository.list_jobs(connection, account_id, job_ids)
             if any(row.status in UNFINISHED for row in found):
-                raise Conflict("A job has not ended and needs its recording. Wait for its end, or delete the job.")
+                raise Conflict(N_("A job has not ended and needs its recording. Wait for its end, or delete the job."))
             mine = repository.list_uploads(connection, account_id, upload_refs)
             uploads = {*mine, *(row.upload_ref for row in found if row.upload_ref)}
             keys = set(_objects_of(found))

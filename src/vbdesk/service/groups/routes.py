@@ -21,6 +21,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.language import N_
 from vbdesk.longitudinal import select_signs
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.catalog.service import require_sign
@@ -45,7 +46,7 @@ JSON = "application/json"
 def _group_exists(request: Request, connection: Connection, account: Account) -> None:
     group = repository.find(connection, account.account_id, request.path_params["group_id"])
     if group is None:
-        raise NotFound("There is no group with this id.")
+        raise NotFound(N_("There is no group with this id."))
     request.state.group = group
 
 

@@ -18,6 +18,7 @@ from vbdesk.contract.groups import (
     group_id_fault,
 )
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_
 from vbdesk.service.groups import repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.waiting_jobs import GroupHistories
@@ -50,7 +51,7 @@ class GroupService:
         require_valid_id(group_id)
         now = self._clock.now()
         if not repository.insert(connection, new_id(), account.account_id, group_id, now):
-            raise Conflict("A group with this id exists already. Choose another id, or use the group as it is.")
+            raise Conflict(N_("A group with this id exists already. Choose another id, or use the group as it is."))
         return GroupCreated(group_id=group_id, job_count=0, created_at=now)
 
     def ensure(self, connection: Connection, account: Account, group_id: str) -> str:
@@ -66,7 +67,7 @@ class GroupService:
         """Return the group's key; `to_edit` locks it for changes. Raises NotFound."""
         row = repository.find(connection, account.account_id, group_id, to_edit=to_edit)
         if row is None:
-            raise NotFound("There is no group with this id.")
+            raise NotFound(N_("There is no group with this id."))
         key: str = row.group_key
         return key
 
@@ -123,7 +124,7 @@ class GroupService:
         """Remove a job from the group and clear computed states; the job is kept. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         if not repository.remove_member(connection, group_key, job_id):
-            raise NotFound("The group has no job with this id.")
+            raise NotFound(N_("The group has no job with this id."))
         repository.clear_states(connection, group_key)
         self._edited(connection, group_key)
         self._histories.settle(connection, [group_key])

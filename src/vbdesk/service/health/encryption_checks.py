@@ -5,13 +5,14 @@ from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable, find_key
 from vbdesk.service.encryption.progress import completed_at
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.encrypted_text import KEY_WAYS, use_data_keys
+from vbdesk.service.kernel.encrypted_text import use_data_keys
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.maintenance.existing_data import count_plain_objects, count_plain_texts
 from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 from vbdesk.service.storage.store import ObjectStore
 
 TOPIC = "encryption"
+KEY_WAYS = "--key-stdin, key_file or key_command"
 
 
 def look_at_encryption(

@@ -5,13 +5,16 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+from vbdesk.language import N_
+
 PREFIX = "enc1:"
 """Prefix of an encrypted text. All of these columns hold JSON, which never begins so."""
 
 _ATTRIBUTE = "vbdesk_data_keys"
 
-KEY_WAYS = "--key-stdin, key_file or key_command"
-NO_KEY = f"The data of this service is encrypted, and no key was given: give it by {KEY_WAYS}."
+NO_KEY = N_(
+    "The data of this service is encrypted, and no key was given: give it by --key-stdin, key_file or key_command."
+)
 
 
 class Keys(Protocol):

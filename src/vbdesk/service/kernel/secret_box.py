@@ -24,6 +24,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import message, system_reason
 from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
@@ -129,10 +130,16 @@ class KeyFile:
             return _parsed(json.loads(self.path.read_text("utf-8")))
         except OSError as error:
             raise SecretsDamaged(
-                f"The key file {self.path} cannot be read: {error.strerror}. Check that it exists and who may read it."
+                message(
+                    "The key file {file} cannot be read: {reason}. Check that it exists and who may read it.",
+                    file=self.path,
+                    reason=system_reason(error),
+                )
             ) from None
         except (ValueError, KeyError, TypeError) as error:
-            raise SecretsDamaged(f"The key file {self.path} is damaged. Restore it from a backup.") from error
+            raise SecretsDamaged(
+                message("The key file {file} is damaged. Restore it from a backup.", file=self.path)
+            ) from error
 
     def current(self) -> RootKeys:
         """Return the keys, read again when the file has changed.
@@ -232,8 +239,11 @@ def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: Fal
         file.create()
     elif not file.path.exists():
         raise SecretsDamaged(
-            f"The key file {file.path} is missing. Copy that of the other processes there; for a new service make one "
-            "with vbdesk admin secrets create."
+            message(
+                "The key file {file} is missing. Copy that of the other processes there; for a new service make one "
+                "with vbdesk admin secrets create.",
+                file=file.path,
+            )
         )
     file.current()
     if file.others_may_read():
@@ -243,9 +253,10 @@ def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: Fal
 
 def missing_but_needed(path: Path) -> str:
     """Return the error text for a missing key file that the database's secrets need."""
-    return (
-        f"The key file {path} is missing, and the database holds webhook secrets that only its keys open. Restore it "
-        "from a backup, or, if it is lost for good, make a new one with vbdesk admin secrets create --forget-webhooks."
+    return message(
+        "The key file {file} is missing, and the database holds webhook secrets that only its keys open. Restore it "
+        "from a backup, or, if it is lost for good, make a new one with vbdesk admin secrets create --forget-webhooks.",
+        file=path,
     )
 
 

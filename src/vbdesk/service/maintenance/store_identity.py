@@ -12,6 +12,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from vbdesk.contract.ids import id_timestamp
+from vbdesk.language import N_, joined, message, message_of, system_reason
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.stores import store_identity
@@ -26,15 +27,15 @@ FIRST_START_LOOKS = 30
 SAMPLE = 100
 """Number of objects per folder to look up when a store has no id."""
 
-_WAYS_OUT = (
+_WAYS_OUT = N_(
     "Restore the part that is wrong from a backup, or, if the two do belong together, run vbdesk admin database "
     "adopt-store."
 )
-_NOT_SHARED = (
+_IDS_DIFFER = N_("The database and the object store do not belong together: their ids differ.")
+_NOT_SHARED = N_(
     "The folder of the recordings is not the one in which the API of this database keeps them. Give this process the "
     "data folder of vbdesk serve, and start that first; or keep recordings in a bucket (storage_url)."
 )
-_TOGETHER = "The database and the object store do not belong together"
 
 log = logging.getLogger(__name__)
 
@@ -55,11 +56,19 @@ class Sample:
 
     @property
     def doubt(self) -> str | None:
-        """Why the store is probably another database's, as half a sentence; None if it may match."""
-        if not self.objects:
-            return "the store is empty, but jobs of the database have recordings" if self.audio_expected else None
+        """Why the store is probably another database's, in a sentence; None if it may match."""
+        if not self.objects and self.audio_expected:
+            return message(
+                "The database and the object store do not belong together: the store is empty, but jobs of the "
+                "database have recordings."
+            )
         if 2 * self.known < self.objects:
-            return f"of {self.objects} objects of the store the database knows {self.known}"
+            return message(
+                "The database and the object store do not belong together: of {objects} objects of the store the "
+                "database knows {known}.",
+                objects=self.objects,
+                known=self.known,
+            )
         return None
 
 
@@ -82,10 +91,13 @@ def find_mismatch(database: Database, store: ObjectStore) -> str | None:
     if theirs is None:
         doubt = take_sample(database, store).doubt
     elif ours is None:
-        doubt = "the store has the id of another database, and this database has none"
+        doubt = message(
+            "The database and the object store do not belong together: the store has the id of another database, and "
+            "this database has none."
+        )
     else:
-        doubt = None if ours == theirs else "their ids differ"
-    return None if doubt is None else f"{_TOGETHER}: {doubt}. {_WAYS_OUT}"
+        doubt = None if ours == theirs else _IDS_DIFFER
+    return None if doubt is None else joined(doubt, _WAYS_OUT)
 
 
 def is_paired(database: Database, store: ObjectStore) -> bool:
@@ -109,14 +121,14 @@ def require_match(database: Database, store: ObjectStore) -> None:
     store_id = _make_id(database)
     _write_id(store, store_id)
     if _read_id(store) != store_id:  # another database was faster
-        raise StoreMismatch(f"{_TOGETHER}: their ids differ. {_WAYS_OUT}")
+        raise StoreMismatch(joined(_IDS_DIFFER, _WAYS_OUT))
 
 
 def require_no_other(database: Database, store: ObjectStore) -> None:
     """Check that the store has no other database's id; it may have none. Raises StoreMismatch."""
     ours, theirs = _id_in(database), _read_id(store)
     if theirs is not None and ours != theirs:
-        raise StoreMismatch(f"{_TOGETHER}: their ids differ. {_WAYS_OUT}")
+        raise StoreMismatch(joined(_IDS_DIFFER, _WAYS_OUT))
 
 
 def may_remove(context: Context) -> bool:
@@ -175,7 +187,7 @@ def require_shared_folder(database: Database, store: ObjectStore) -> None:
             time.sleep(LOOK_AGAIN_S)
         mismatch = find_mismatch(database, store)
     except StoreUnavailable as error:
-        raise StoreMismatch(str(error)) from None
+        raise StoreMismatch(message_of(error)) from None
     raise StoreMismatch(mismatch or _NOT_SHARED)
 
 
@@ -190,15 +202,23 @@ def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adopt
     sample = take_sample(database, store)
     if sample.doubt is not None and not force:
         raise StoreMismatch(
-            f"Nothing was changed: {sample.doubt}. Check --data-dir, database_url and storage_url. If this is the "
-            "right store, add --force: objects that the database does not know are then quarantined, not removed."
+            joined(
+                sample.doubt,
+                message(
+                    "Nothing was changed. Check --data-dir, database_url and storage_url. If this is the right store, "
+                    "add --force: objects that the database does not know are then quarantined, not removed."
+                ),
+            )
         )
     store_id = _make_id(database, replace=True)
     store.delete(STORE_ID_KEY)
     _write_id(store, store_id)
     if _read_id(store) != store_id:
         raise StoreMismatch(
-            "A process with another database gave the store its own id meanwhile. Stop that process and run this again."
+            message(
+                "A process with another database gave the store its own id meanwhile. Stop that process and run this "
+                "again."
+            )
         )
     return Adoption(store_id, sample.objects, sample.known)
 
@@ -246,7 +266,9 @@ def _read_id(store: ObjectStore) -> str | None:
     except ObjectMissing:
         return None
     except OSError as error:
-        raise StoreUnavailable(f"The store's id cannot be read: {error.strerror}.") from None
+        raise StoreUnavailable(
+            message("The store's id cannot be read: {reason}.", reason=system_reason(error))
+        ) from None
 
 
 def _write_id(store: ObjectStore, store_id: str) -> None:
@@ -262,4 +284,6 @@ def _write_id(store: ObjectStore, store_id: str) -> None:
         finally:
             Path(name).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreUnavailable(f"The store's id cannot be written: {error.strerror}.") from None
+        raise StoreUnavailable(
+            message("The store's id cannot be written: {reason}.", reason=system_reason(error))
+        ) from None

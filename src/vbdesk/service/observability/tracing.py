@@ -18,6 +18,7 @@ from opentelemetry.trace import NoOpTracer, Span, SpanKind, Status, StatusCode, 
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vbdesk.language import N_
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.observability.request_metrics import route_of
 
@@ -70,7 +71,7 @@ def open_tracing(settings: Settings) -> Tracing:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         raise TracingMissing(
-            "Traces need more libraries. Install vbdesk[telemetry] or leave out otlp_endpoint."
+            N_("Traces need more libraries. Install vbdesk[telemetry] or leave out otlp_endpoint.")
         ) from None
     # An unreachable collector would log one line per batch; dropped spans are not an error of the service.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)

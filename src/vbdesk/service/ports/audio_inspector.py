@@ -47,7 +47,8 @@ class AudioInspector(Protocol):
 
 def load_decoders() -> None:
     """Import the decoders, once per inspecting process."""
-    import vbdesk.voice.decode  # noqa: F401
+    import vbdesk.voice.decode
+    import vbdesk.voice.ffmpeg_reader  # noqa: F401
 
 
 def look_at(recording: Path | BinaryIO) -> AudioFacts | AudioRefusal:

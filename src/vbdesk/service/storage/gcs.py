@@ -17,6 +17,7 @@ from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
 from requests.adapters import HTTPAdapter
 
+from vbdesk.language import N_, message
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
 from vbdesk.service.storage.remote import StoreTimeouts
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreUnusable
@@ -40,8 +41,11 @@ def make_client(endpoint: str | None) -> Client:
         client = Client(project=_PROJECT, credentials=credentials, client_options=options)
     except (GoogleAuthError, OSError, ValueError) as error:
         raise StoreUnusable(
-            f"Audio in Google Cloud Storage needs credentials ({type(error).__name__}). "
-            "Set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account."
+            message(
+                "Audio in Google Cloud Storage needs credentials ({kind}). Set GOOGLE_APPLICATION_CREDENTIALS to the "
+                "key file of a service account.",
+                kind=type(error).__name__,
+            )
         ) from None
     client._http.hooks["response"].append(_read_refusal)
     for scheme in ("http://", "https://"):
@@ -151,9 +155,13 @@ class GcsBucket:
         try:
             yield
         except GoogleAPICallError as error:
-            raise StoreUnavailable(f"The object store refuses a request ({error.code}).") from None
+            raise StoreUnavailable(
+                message("The object store refuses a request ({code}).", code=str(error.code))
+            ) from None
         except _AWAY as error:
-            raise StoreUnavailable(f"The object store cannot be reached ({type(error).__name__}).") from None
+            raise StoreUnavailable(
+                message("The object store cannot be reached ({kind}).", kind=type(error).__name__)
+            ) from None
 
 
 _LISTED = "items(name),nextPageToken"
@@ -173,8 +181,10 @@ class GcsAddresses:
     def __init__(self, client: Client, bucket: str, prefix: str, endpoint: str | None) -> None:
         if not isinstance(client._credentials, Signing):
             raise StoreUnusable(
-                "The credentials for Google Cloud Storage cannot sign addresses. "
-                "Use the key file of a service account, or credentials that impersonate one."
+                N_(
+                    "The credentials for Google Cloud Storage cannot sign addresses. "
+                    "Use the key file of a service account, or credentials that impersonate one."
+                )
             )
         self._bucket = client.bucket(bucket)
         self._prefix = f"{prefix}/" if prefix else ""
@@ -193,7 +203,9 @@ class GcsAddresses:
                 api_access_endpoint=self._endpoint,
             )
         except (GoogleAuthError, requests.exceptions.RequestException) as error:
-            raise StoreUnavailable(f"No address of the object store can be signed ({type(error).__name__}).") from None
+            raise StoreUnavailable(
+                message("No address of the object store can be signed ({kind}).", kind=type(error).__name__)
+            ) from None
         query = parse_qs(urlsplit(url).query)
         ends = signed_end(query["X-Goog-Date"][0], query["X-Goog-Expires"][0])
         return UploadAddress(url, {"Content-Type": content_type, **headers}, ends)

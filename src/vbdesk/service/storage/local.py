@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
+from vbdesk.language import message, system_reason
 from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles, remove_for_good
 from vbdesk.service.kernel.encrypted_text import Keys
@@ -107,7 +108,9 @@ class LocalObjectStore:
             with tempfile.TemporaryFile(dir=self.incoming) as file:
                 file.write(b"probe")
         except OSError as error:
-            raise StoreUnavailable(f"The folder of the recordings cannot be written: {error.strerror}.") from None
+            raise StoreUnavailable(
+                message("The folder of the recordings cannot be written: {reason}.", reason=system_reason(error))
+            ) from None
 
     def close(self) -> None:
         """Do nothing: no resource is held open."""

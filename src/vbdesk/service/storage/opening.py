@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from vbdesk.language import message
 from vbdesk.service.kernel.encrypted_text import Keys
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.kernel.store_location import Location
@@ -77,4 +78,4 @@ def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddr
 
 
 def _without_library(maker: str) -> StoreUnusable:
-    return StoreUnusable(f"Audio in {maker} needs the provider's library: install vbdesk[cloud].")
+    return StoreUnusable(message("Audio in {maker} needs the provider's library: install vbdesk[cloud].", maker=maker))

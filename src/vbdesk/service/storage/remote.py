@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 from uuid import uuid4
 
+from vbdesk.language import N_, message, system_reason
 from vbdesk.privacy import make_private
 from vbdesk.service.encryption.recording_files import RecordingFile, RecordingFiles
 from vbdesk.service.kernel.disk_space import is_disk_full
@@ -81,7 +82,9 @@ def _needing_room() -> Iterator[None]:
         yield
     except OSError as error:
         kind = StoreFull if is_disk_full(error) else StoreUnavailable
-        raise kind(f"The folder for files in transit cannot be written: {error.strerror}.") from None
+        raise kind(
+            message("The folder for files in transit cannot be written: {reason}.", reason=system_reason(error))
+        ) from None
 
 
 class RemoteObjectStore:
@@ -188,13 +191,13 @@ class RemoteObjectStore:
             overwritten = self._probing.put(key, BytesIO(_PROBE), uuid4().hex)
             self._probing.fetch(key, seen)
         except ObjectMissing:
-            raise StoreUnavailable("The store does not have the object that was just written.") from None
+            raise StoreUnavailable(N_("The store does not have the object that was just written.")) from None
         finally:
             self._probing.delete(key)
         if overwritten:
-            raise StoreUnavailable("The store overwrites existing files. Use one that supports conditional writes.")
+            raise StoreUnavailable(N_("The store overwrites existing files. Use one that supports conditional writes."))
         if seen.getvalue() != _PROBE:
-            raise StoreUnavailable("The store returns other bytes than were written.")
+            raise StoreUnavailable(N_("The store returns other bytes than were written."))
 
     def close(self) -> None:
         """Close the bucket's connections."""

@@ -12,12 +12,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import Loader, create_loader
 from botocore.session import get_session
 
+from vbdesk.language import N_, message
 from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_end
 from vbdesk.service.storage.remote import StoreTimeouts
 from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable, StoreUnusable
 
-_WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a role."
-_WITHOUT_REGION = "A bucket of Amazon S3 needs its region for signatures. Set storage_region."
+_WITHOUT_CREDENTIALS = N_(
+    "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a role."
+)
+_WITHOUT_REGION = N_("A bucket of Amazon S3 needs its region for signatures. Set storage_region.")
 _CONNECTIONS = 32
 _STREAMS = 3  # number of attempts at a download
 _CHUNK_BYTES = 256 * 1024
@@ -52,8 +55,11 @@ def make_client(region: str | None, endpoint: str | None, timeouts: StoreTimeout
         return session.create_client("s3", region_name=region, endpoint_url=endpoint, config=config)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(
-            f"Audio in S3 cannot be reached with these settings ({type(error).__name__}). "
-            "Check storage_region, storage_endpoint and the AWS_* variables."
+            message(
+                "Audio in S3 cannot be reached with these settings ({kind}). Check storage_region, storage_endpoint "
+                "and the AWS_* variables.",
+                kind=type(error).__name__,
+            )
         ) from None
 
 
@@ -141,7 +147,7 @@ class S3Bucket:
                 if _code_of(error) in {"PreconditionFailed", "412"}:
                     return False
                 if _code_of(error) in {"NotImplemented", "501"}:
-                    raise _ConditionUnknown("The object store does not support conditional writes.") from None
+                    raise _ConditionUnknown(N_("The object store does not support conditional writes.")) from None
                 raise
         return True
 
@@ -164,9 +170,11 @@ class S3Bucket:
             if _code_of(error) == "NoSuchKey":
                 raise ObjectMissing from None
             kind = StoreFull if _code_of(error) in _FULL else StoreUnavailable
-            raise kind(f"The object store refuses a request ({_code_of(error)}).") from None
+            raise kind(message("The object store refuses a request ({code}).", code=_code_of(error))) from None
         except BotoCoreError as error:
-            raise StoreUnavailable(f"The object store cannot be reached ({type(error).__name__}).") from None
+            raise StoreUnavailable(
+                message("The object store cannot be reached ({kind}).", kind=type(error).__name__)
+            ) from None
 
 
 class S3Addresses:
@@ -201,7 +209,9 @@ class S3Addresses:
         try:
             url = self._client.generate_presigned_url("put_object", what, ExpiresIn=max(1, int(valid_s)))
         except BotoCoreError as error:
-            raise StoreUnavailable(f"No address of the object store can be signed ({type(error).__name__}).") from None
+            raise StoreUnavailable(
+                message("No address of the object store can be signed ({kind}).", kind=type(error).__name__)
+            ) from None
         query = parse_qs(urlsplit(url).query)
         return UploadAddress(url, headers, signed_end(query["X-Amz-Date"][0], query["X-Amz-Expires"][0]))
 

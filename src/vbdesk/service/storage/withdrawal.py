@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from vbdesk.language import N_
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, StoreUnavailable
 
@@ -28,7 +29,7 @@ def withdraw(store: ObjectStore, key: str) -> None:
         if _put_empty(store, key) or is_withdrawn(store, key):
             return
         store.delete(key)  # an upload in progress came first
-    raise StoreUnavailable("An upload to be erased is written repeatedly. Try again later.")
+    raise StoreUnavailable(N_("An upload to be erased is written repeatedly. Try again later."))
 
 
 def is_withdrawn(store: ObjectStore, key: str) -> bool:

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from vbdesk.language import N_, message, system_reason
 from vbdesk.privacy import create_private
 from vbdesk.service.kernel.db.session import Database
 
@@ -27,7 +28,7 @@ def back_up(database: Database, data_dir: Path, target: Path) -> int:
         BackupFailed: the database is not embedded, the disk is full, or a permission is missing.
     """
     if database.engine.dialect.name != "sqlite":
-        raise BackupFailed("The database is on a server. Copy it with the server's own tools, such as pg_dump.")
+        raise BackupFailed(N_("The database is on a server. Copy it with the server's own tools, such as pg_dump."))
     try:
         descriptor, name = tempfile.mkstemp(dir=data_dir, prefix=".backup-")
         with os.fdopen(descriptor, "rb") as copied:
@@ -37,9 +38,13 @@ def back_up(database: Database, data_dir: Path, target: Path) -> int:
             finally:
                 Path(name).unlink(missing_ok=True)
     except OSError as error:
-        raise BackupFailed(f"The database cannot be copied to {target}: {error.strerror}.") from None
+        raise BackupFailed(
+            message("The database cannot be copied to {target}: {reason}.", target=target, reason=system_reason(error))
+        ) from None
     except sqlite3.Error as error:
-        raise BackupFailed(f"The database cannot be copied to {target}: {error}.") from None
+        raise BackupFailed(
+            message("The database cannot be copied to {target}: {reason}.", target=target, reason=str(error))
+        ) from None
 
 
 def _copy_database(database: Database, name: str) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from filelock import FileLock
 from sqlalchemy import Connection
 
+from vbdesk.language import N_, message, message_of
 from vbdesk.privacy import FILE_MODE
 from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import DEADLOCK, Database
@@ -113,8 +114,11 @@ def upgrade(database: Database, data_dir: Path) -> None:
             log.info("The database is busy; the migration is retried shortly.")
         time.sleep(PAUSE_S)
     raise MigrationFailed(
-        "A long transaction holds tables that must be migrated. Other users were not blocked. End it, or start again "
-        "after it."
+        N_(
+            "A long transaction holds tables that must be migrated. Other users were not blocked. End it, or start "
+            "again "
+            "after it."
+        )
     )
 
 
@@ -166,8 +170,12 @@ def _is_behind(connection: Connection) -> bool:
     found = status(connection)
     if found.state is SchemaState.TOO_NEW:
         raise MigrationFailed(
-            f"The database has schema {found.revision}, which needs a newer vbdesk than this one ({REVISION}). "
-            "Start a newer vbdesk, or restore a backup."
+            message(
+                "The database has schema {found}, which needs a newer vbdesk than this one ({own}). Start a newer "
+                "vbdesk, or restore a backup.",
+                found=found.revision,
+                own=REVISION,
+            )
         )
     return found.state in (SchemaState.EMPTY, SchemaState.BEHIND)
 
@@ -182,4 +190,4 @@ def _migrate(connection: Connection) -> None:
     try:
         command.upgrade(config, "head")
     except CommandError as error:
-        raise MigrationFailed(str(error)) from None
+        raise MigrationFailed(message_of(error)) from None

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from vbdesk.language import message
 from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.kernel.db import events
 from vbdesk.service.kernel.db.engine import READ_ONLY, create_engine
@@ -130,8 +131,12 @@ def refuse_orphaned_log(file: Path) -> None:
     log = orphaned_log(file)
     if log is not None:
         raise DatabaseMissing(
-            f"{file} is missing or empty, but its log {log.name} holds accepted jobs. Put the database back beside the "
-            f"log. To continue without them, move the log away first."
+            message(
+                "{file} is missing or empty, but its log {log} holds accepted jobs. Put the database back beside the "
+                "log. To continue without them, move the log away first.",
+                file=file,
+                log=log.name,
+            )
         )
 
 
@@ -139,7 +144,12 @@ def database_fault(settings: Settings, error: Exception) -> str:
     """One sentence about a database that cannot be used; never the error's text, which may hold its password."""
     kind, file = type(error).__name__, sqlite_file(settings)
     if file is not None:
-        return f"The database {file} cannot be read ({kind}). If it is damaged, restore it from a backup."
-    return (
-        f"The database does not answer ({kind}). Check that it runs, and that database_url and the password are right."
+        return message(
+            "The database {file} cannot be read ({kind}). If it is damaged, restore it from a backup.",
+            file=file,
+            kind=kind,
+        )
+    return message(
+        "The database does not answer ({kind}). Check that it runs, and that database_url and the password are right.",
+        kind=kind,
     )

@@ -1,0 +1,81 @@
+"""What a person reads when the service refuses a request.
+
+The service's own sentences are English, as its API is. So a refusal is said in our words: by its code, and by what was
+asked, since `NOT_FOUND` is another thing for a job than for a sign. The service's sentence is quoted only where neither
+names the reason.
+"""
+
+from collections.abc import Mapping
+
+from vbdesk.contract.errors import ErrorBody, ErrorCode
+from vbdesk.language import N_, Message, message
+
+Refusals = Mapping[str, str]
+"""Whole sentences by `ErrorCode`, for one kind of request. Errors have those that are the same for every request."""
+
+OF_AUDIO: Refusals = {
+    ErrorCode.AUDIO_POOR_QUALITY: N_("There is no voice to analyse in this recording. Record again."),
+    ErrorCode.AUDIO_TOO_SHORT: N_("The recording is shorter than 15 seconds. Record a longer one."),
+    ErrorCode.AUDIO_TOO_LONG: N_("The recording is longer than 20 minutes. Record a shorter one."),
+    ErrorCode.AUDIO_TOO_LARGE: N_("The recording is larger than 32 MB. Record a shorter one."),
+    ErrorCode.UNSUPPORTED_FORMAT: N_("The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file."),
+}
+OF_MODEL: Refusals = {ErrorCode.NOT_FOUND: N_("The service does not offer this model. Choose another one.")}
+OF_SIGN: Refusals = {ErrorCode.NOT_FOUND: N_("The service does not offer this sign alone. Choose another one.")}
+OF_JOB: Refusals = {
+    ErrorCode.NOT_FOUND: N_("The account has no job with this id. Check the id; the job may have been deleted.")
+}
+OF_GROUP: Refusals = {
+    ErrorCode.NOT_FOUND: N_("The account has no group with this id. Check the id; the group may have been deleted.")
+}
+OF_NEW_GROUP: Refusals = {
+    ErrorCode.CONFLICT: N_("The account has a group with this id already. Choose another id, or use that group."),
+    ErrorCode.INVALID_REQUEST: N_(
+        "The service does not accept this group id. Choose one of A to Z without accents, digits and . _ ~ : - "
+        "that begins with a letter or a digit."
+    ),
+}
+OF_TRAJECTORY: Refusals = {
+    **OF_GROUP,
+    ErrorCode.VALIDATION_ERROR: N_("The service does not know one of these signs. Check their names."),
+}
+OF_MEMBER: Refusals = {
+    ErrorCode.NOT_FOUND: N_("The account has no group with this id, or the group does not have this job. Check both.")
+}
+OF_WEBHOOK: Refusals = {
+    ErrorCode.VALIDATION_ERROR: N_(
+        "The service does not report to this address. Give one that begins with https:// and can be reached over the "
+        "public network."
+    )
+}
+
+_OF_EVERY_REQUEST: Refusals = {
+    ErrorCode.METHOD_NOT_ALLOWED: N_(
+        "The service does not know this kind of request. It may be older than this program: ask its operator for an "
+        "update."
+    )
+}
+
+
+def refusal(body: ErrorBody, refusals: Refusals | None) -> str | None:
+    """Our sentence for an error body; None if there is none for its code.
+
+    Args:
+        body: of the service.
+        refusals: sentences of the request that it answers; None if it has none of its own.
+    """
+    return {**_OF_EVERY_REQUEST, **(refusals or {})}.get(body.code)
+
+
+def quoted(body: ErrorBody) -> Message:
+    """The service's own English reason, as a quotation in a sentence of ours."""
+    if not body.detail:
+        return message(
+            "The service does not accept this request. The reason, in English: {reason}", reason=body.message
+        )
+    first = body.detail[0]
+    return message(
+        "The service does not accept the field {field} of this request. The reason, in English: {reason}",
+        field=str(first.loc[-1]) if first.loc else "?",
+        reason=first.msg,
+    )
