@@ -347,7 +347,7 @@ TOO_SHORT = "9 s of speech, under the 15 s minimum. Likely inconclusive, so it w
 
 
 def microphone() -> FileMicrophone:
-    """A microphone that hears the reading of a sample, with a quiet room before it."""
+    """A microphone that records a quiet room, then the reading of a sample."""
     sound, rate = soundfile.read(SPEECH, dtype="float32")
     speech = np.clip(soxr.resample(sound, rate, 48_000), -1, 1)
     room = 10 ** (-62 / 20) * np.random.default_rng(1).normal(size=4 * 48_000)
