@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from vbdesk.cli import main, output
 from vbdesk.cli.command_language import choose_language, help_texts, translate_commands
 from vbdesk.cli.main import app
-from vbdesk.language import Language, LanguageMissing, current, reading_in, translated, use
+from vbdesk.language import Language, LanguageMissing, current, is_named, reading_in, translated, use
 
 PSEUDO = Language("en_XA", "en_GB")
 SOURCES = Path(main.__file__).parents[1]
@@ -88,8 +88,10 @@ def test_the_language_comes_from_the_option_else_from_the_system(language_kept, 
     monkeypatch.setenv("LANG", "en_XA.UTF-8")
     choose_language(["doctor"])
     assert current() == PSEUDO
+    assert not is_named()
     choose_language(["--language", "en", "doctor"])
     assert current().name == "en"
+    assert is_named(), "a choice kept by the desk does not count then"
     choose_language(["--language=en-XA", "doctor"])
     assert current() == PSEUDO
     with pytest.raises(LanguageMissing, match="no texts in the language xx"):

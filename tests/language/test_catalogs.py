@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import shutil
+import string
 import sys
 from pathlib import Path
 
@@ -157,3 +158,14 @@ def test_texts_of_nested_resources_have_keys(translations):
         ("action.none.steps.0", "B"),
         ("action.none.steps.1", "C"),
     ]
+
+
+def test_an_arabic_text_of_fields_alone_says_its_direction(translations):
+    """Otherwise Qt shows it from left to right: it looks for a letter outside of the isolated fields."""
+    undecided = []
+    for entry in translations.read("ar"):
+        for text in entry.string if isinstance(entry.string, tuple) else (entry.string,):
+            fixed = "".join(fixed for fixed, *_field in string.Formatter().parse(text))
+            if entry.id and fixed and fixed != text and not re.search(r"[^\W\d_]|[\u200e\u200f\u2066\u2067]", fixed):
+                undecided.append(text)
+    assert undecided == []

@@ -32,6 +32,7 @@ from vbdesk.language import (
     written_message,
 )
 from vbdesk.language.pseudo import pseudo
+from vbdesk.report.reader_words import with_unit
 
 TEXTS = {
     "The file {path} is missing.": "Die Datei {path} fehlt.",
@@ -230,8 +231,9 @@ def test_a_minus_sign_keeps_its_place_in_lines_from_right_to_left():
         assert formats.number(0.87, "+.2f") == "\u200e+0.87"
 
 
-def test_a_figure_stands_left_of_its_unit_in_lines_from_right_to_left():
+def test_a_figure_stands_left_of_a_latin_unit_and_before_an_arabic_one():
     """One run from left to right in an isolate: a mark before it does not set the direction of a whole paragraph."""
     with reading_in(language_of("ar")):
-        shown = _("{value} {unit}", value="1.35", unit="s")
-    assert shown == "\u2066\u20681.35\u2069 \u2068s\u2069\u2069"
+        latin, arabic = with_unit(1.35, "s"), with_unit(2.99, "semitones")
+    assert latin == "\u2066\u20681.35\u2069 \u2068s\u2069\u2069"
+    assert arabic == "\u20682.99\u2069 نصف نغمة"

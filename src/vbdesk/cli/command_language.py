@@ -79,7 +79,7 @@ def choose_language(arguments: Sequence[str]) -> None:
     use_system_language()  # also that of the sentence which refuses a tag
     tag = _named(arguments)
     if tag is not None:
-        use(language_named(tag))
+        use(language_named(tag), named=True)
 
 
 def language_named(tag: str) -> Language:

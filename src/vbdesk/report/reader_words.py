@@ -75,7 +75,7 @@ def with_unit(value: float, unit: str, digits: int | None = None) -> str:
 
     Args:
         value: the value; of `%`, in percent.
-        unit: in the reader's words, as from `unit_word`; empty for none.
+        unit: as the service names it, or `points` for a difference of percentages; empty for none.
         digits: after the point; None for about three significant digits.
     """
     if digits is None:
@@ -83,8 +83,20 @@ def with_unit(value: float, unit: str, digits: int | None = None) -> str:
     if unit == "%":  # the place of this sign depends on the language
         return formats.figure(value / 100, f".{digits}%")
     figure = formats.figure(value, f".{digits}f")
-    # Translators: a measured value with its unit, as in "178 Hz".
-    return _("{value} {unit}", value=figure, unit=unit) if unit else figure
+    match unit:
+        case "":
+            return figure
+        case "semitones":
+            return _("{value} semitones", value=figure)
+        case "syllables/s":
+            return _("{value} syllables/s", value=figure)
+        case "pauses/min":
+            return _("{value} pauses/min", value=figure)
+        case "points":
+            # Translators: a difference in percentage points.
+            return _("{value} points", value=figure)
+    # Translators: a measured value with the symbol of its unit, as in "178 Hz"; symbols are in Latin letters.
+    return _("{value} {unit}", value=figure, unit=unit_word(unit))
 
 
 def speaker_word(speaker: str) -> str:

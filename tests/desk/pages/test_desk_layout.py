@@ -1,19 +1,25 @@
 """Layout that people noticed: room for names and actions, rows that line up, rings only for the keyboard."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cut_words import cut_words
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices, QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QVBoxLayout, QWidget
 
-from vbdesk.desk.result.sign_rows import SignRowView
+from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.result.sign_rows import SignRows, SignRowView
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_result_page, build_subject_page
+from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.fields import TickBox
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.theme import Role, Scheme, Theme, app_theme
+from vbdesk.language import Language, load_language
 from vbdesk.outbox.library.states import OutboxState
 
 LONG_NAME = "clinic-north.cohort-2026.participant-000184"
@@ -50,6 +56,41 @@ def test_the_subject_column_of_the_cohort_stays_readable(shelf, workspace, qtbot
     page.repaint()
     shown = page.triage.viewport().height() // page.triage.verticalHeader().defaultSectionSize()
     assert shown >= 4
+
+
+@pytest.fixture
+def german():
+    load_language("de")
+    show_in(Language("de", "de"))
+    yield
+    show_in(Language("en", "en_GB"))
+
+
+def test_a_long_name_of_a_sign_takes_room_from_the_strip(german, qtbot, pulse_job):
+    voice = replace(reading_of(pulse_job.result).voice, longitudinal=True)
+    rows = SignRows(voice, "", "", researcher=False)
+    qtbot.addWidget(rows)
+    assert "Flüssigkeitsmangel" in {row.sign.label for row in rows.rows}
+    rows.resize(628, 900)  # as in a window of 1280x800
+    rows.show()
+    qtbot.waitUntil(lambda: cut_words(rows) == [])
+    assert len({row.strip.width() for row in rows.rows}) == 1, "one scale for all"
+    assert rows.rows[0].strip.isVisible()
+    rows.resize(610, 900)
+    qtbot.waitUntil(lambda: not rows.rows[0].strip.isVisible())
+
+
+def test_words_of_a_tick_break_into_lines(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    tick = TickBox("With the name and the second line", "They stay on this computer otherwise, as everything does.")
+    column = QVBoxLayout(window)
+    column.addWidget(tick)
+    column.addStretch(1)
+    window.resize(220, 300)
+    window.show()
+    qtbot.waitUntil(lambda: cut_words(window) == [])
+    assert tick.height() >= 4 * app_theme().line_height(Role.CAPTION)
 
 
 def test_level_badges_are_in_the_middle_of_their_rows(shelf, workspace, qtbot, pulse_job):

@@ -272,5 +272,4 @@ def _label(left: Row | None, right: Row | None) -> str:
 
 
 def _amount(difference: float, unit: str) -> str:
-    # Translators: percentage points.
-    return with_unit(difference, _("points") if unit == "%" else unit)
+    return with_unit(difference, "points" if unit == "%" else unit)

@@ -11,7 +11,7 @@ from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretat
 from vbdesk.desk.models.analysis_text import sign_words
 from vbdesk.desk.models.repeatability import sign_repeatability
 from vbdesk.language import _, formats, joined, ngettext
-from vbdesk.report.reader_words import band_word, unit_word, with_unit
+from vbdesk.report.reader_words import band_word, with_unit
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
 if TYPE_CHECKING:
@@ -100,18 +100,17 @@ def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARE
 
 def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> FeatureRow:
     """The row of a vocal feature, with the subject's own usual range if it is known."""
-    unit = unit_word(feature.unit)
     return FeatureRow(
         name=feature.feature,
         label=_(feature.label),
-        value=with_unit(feature.value, unit),
+        value=with_unit(feature.value, feature.unit),
         number=feature.value,
-        unit=unit,
+        unit=feature.unit,
         band=BANDS.index(feature.value_interpretation),
         word=band_word(feature.value_interpretation),
         plain=plain_words(feature.feature),
         finding=is_finding(feature.feature, feature.value_interpretation),
-        own="" if own is None else _own_words(own, unit),
+        own="" if own is None else _own_words(own, feature.unit),
         own_stands_out=own is not None and (own.changed or own.position != "within"),
     )
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
@@ -35,7 +36,7 @@ from vbdesk.language.formats import number
 
 _WIDTHS = (176, 162, 300, 172, 140)
 _STATE, _STRETCH, _ESTIMATE, _BUTTON = 1, 2, 3, 4
-_CELL_PADS, _BUTTON_PADS = 16, 50  # beside a chip and a button in their columns
+_CELL_PADS, _BUTTON_PADS, _WORD_PADS = 16, 50, 22  # beside a chip, a button and words in their columns
 _EMPTY = {
     Show.ALL: (N_("Nothing here yet"), N_("Recordings appear here as soon as they are checked.")),
     Show.ON_THEIR_WAY: (N_("Nothing on its way"), N_("Recordings you send appear here.")),
@@ -194,12 +195,17 @@ class OutboxPage(QWidget):
         return header
 
     def _widths(self, widths: tuple[int, ...]) -> tuple[int, ...]:
-        """These widths, with room for every state and every button in the reader's language."""
+        """These widths, with room for every state, consent and button in the reader's language."""
         scale = self._theme.px(100) / 100
         states = max(chip_size(self._theme, look).width() for look in STATE_LOOKS.values())
         letters = QFontMetricsF(self._theme.font(Role.LABEL_MEDIUM))
         buttons = max(letters.horizontalAdvance(_(words)) for words in ACTION_WORDS.values())
-        least = {_STATE: states / scale + _CELL_PADS, _BUTTON: buttons / scale + _BUTTON_PADS}
+        consent = letters.horizontalAdvance(no_consent_words())
+        least = {
+            _STATE: states / scale + _CELL_PADS,
+            _ESTIMATE: consent / scale + _WORD_PADS,
+            _BUTTON: buttons / scale + _BUTTON_PADS,
+        }
         return tuple(max(width, math.ceil(least.get(column, 0))) for column, width in enumerate(widths))
 
     @Slot(str)

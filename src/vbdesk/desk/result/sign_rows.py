@@ -19,6 +19,7 @@ from vbdesk.language import _
 from vbdesk.report.reader_words import level_word
 
 _SIDE = 20
+_SPACING = 8
 _LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28  # levels and changes: at least
 _STRIPS_FROM = 600  # narrower cards hide the strips: the text next to them says the same
 
@@ -36,6 +37,14 @@ def _change_width(theme: Theme) -> int:
     return max(theme.px(_CHANGE_WIDTH), widest, head.horizontalAdvance(_("Against own baseline")))
 
 
+def _width_beside_strips(theme: Theme, names: list[str]) -> int:
+    """What a row needs besides its strip, with the longest word of all names."""
+    metrics = QFontMetrics(theme.font(Role.BODY_STRONG))
+    word = max((metrics.horizontalAdvance(word) for name in names for word in name.split()), default=0)
+    columns = word + level_width(theme) + _change_width(theme) + theme.px(_MORE_WIDTH)
+    return columns + 2 * _SIDE + 4 * _SPACING + 2  # and the card's edges
+
+
 class SignRows(Card):
     """All signals of one result."""
 
@@ -44,6 +53,7 @@ class SignRows(Card):
         super().__init__(padding=0)
         self.body.setSpacing(0)
         self._head = _Head(longitudinal=voice.longitudinal)
+        self._beside_strips = _width_beside_strips(self._theme, [sign.label for sign in voice.signs])
         self.body.addWidget(self._head)
         self.rows: list[SignRowView] = []
         for sign in voice.signs:
@@ -61,10 +71,15 @@ class SignRows(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        roomy = self.width() >= self._theme.px(_STRIPS_FROM)
-        for part in (self._head.strip, *(row.strip for row in self.rows)):
-            if part is not None:
-                part.setVisible(roomy)
+        head = self._head.strip
+        if head is None:
+            return
+        width = min(self.width() - self._beside_strips, self._theme.px(_STRIP_WIDTH))
+        roomy = self.width() >= self._theme.px(_STRIPS_FROM) and width >= head.sizeHint().width()
+        for part in (head, *(row.strip for row in self.rows if row.strip is not None)):
+            part.setVisible(roomy)
+            if roomy:
+                part.setFixedWidth(width)
 
 
 class _Head(QWidget):
@@ -75,7 +90,7 @@ class _Head(QWidget):
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, 12, _SIDE, 12)
-        row.setSpacing(8)
+        row.setSpacing(_SPACING)
         row.addWidget(Text(_("Signals"), Role.CARD_TITLE), 1)
         columns = [(_("Level"), level_width(self._theme))]
         if longitudinal:
@@ -111,7 +126,7 @@ class SignRowView(QWidget):
         self.more.clicked.connect(self._toggle)
         self._about: QWidget | None = None
         grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
+        grid.setHorizontalSpacing(_SPACING)
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(0, 1)
         words = QVBoxLayout()

@@ -1,7 +1,7 @@
 """Form fields: a control with its label above, and help or an error below."""
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -25,6 +25,8 @@ from vbdesk.desk.ui.tokens import RADIUS
 from vbdesk.language import _
 
 _BESIDE_LABEL = 8
+_TICK_ROOM = 32  # the box of a tick, and the gap before its words
+_ANY_HEIGHT = 10_000
 
 
 class Field(QWidget):
@@ -360,12 +362,27 @@ class TickBox(QCheckBox):
         """Show another caption."""
         self._caption = caption
         self.setAccessibleDescription(caption)
+        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
         theme = self._theme
-        height = theme.line_height(Role.LABEL) + (theme.line_height(Role.CAPTION) if self._caption else 0)
-        return QSize(theme.px(200), max(theme.px(20), height))
+        return QSize(theme.px(200), max(theme.px(20), sum(self._heights(self.width() - theme.px(_TICK_ROOM)))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # the number of lines may change
+
+    def _heights(self, room: int) -> tuple[int, int]:
+        """Heights of the text and of the caption, broken into lines of this width."""
+        heights = []
+        for words, role in ((self.text(), Role.LABEL_MEDIUM), (self._caption, Role.CAPTION)):
+            metrics = QFontMetrics(self._theme.font(role))
+            broken = metrics.boundingRect(QRect(0, 0, max(1, room), _ANY_HEIGHT), Qt.TextFlag.TextWordWrap, words)
+            more = round(broken.height() / metrics.lineSpacing()) - 1
+            heights.append(self._theme.line_height(role) + max(0, more) * metrics.lineSpacing() if words else 0)
+        return heights[0], heights[1]
 
     def hitButton(self, pos: object) -> bool:  # noqa: D102
         return True
@@ -378,19 +395,19 @@ class TickBox(QCheckBox):
         paint_tick_box(
             self._theme, painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown()
         )
-        self._paint_words(painter, side + theme.px(12))
+        self._paint_words(painter, theme.px(_TICK_ROOM))
         painter.end()
 
     def _paint_words(self, painter: QPainter, x: float) -> None:
         theme = self._theme
-        first = theme.line_height(Role.LABEL)
-        total = first + (theme.line_height(Role.CAPTION) if self._caption else 0)
-        top = (self.height() - total) / 2
+        first, second = self._heights(self.width() - int(x))
+        top = (self.height() - first - second) / 2
+        how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
         painter.setFont(theme.font(Role.LABEL_MEDIUM))
         painter.setPen(self._theme.colour("text" if self.isEnabled() else "text3"))
         words = mirrored(painter, QRectF(x, top, self.width() - x, first), QRectF(self.rect()))
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+        painter.drawText(words, how, self.text())
         painter.setFont(theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
-        below = QRectF(x, top + first, self.width() - x, total - first)
-        painter.drawText(mirrored(painter, below, QRectF(self.rect())), Qt.AlignmentFlag.AlignVCenter, self._caption)
+        below = QRectF(x, top + first, self.width() - x, second)
+        painter.drawText(mirrored(painter, below, QRectF(self.rect())), how, self._caption)

@@ -18,7 +18,7 @@ from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
 from vbdesk.report.narrative import narrative_of
-from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, unit_word, with_unit
+from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, with_unit
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
@@ -177,7 +177,7 @@ def _named(feature: VocalFeature) -> str:
 
 def _amount(feature: VocalFeature) -> str:
     """`4.21 semitones`."""
-    return with_unit(feature.value, unit_word(feature.unit))
+    return with_unit(feature.value, feature.unit)
 
 
 def _band_text(feature: VocalFeature) -> str:
