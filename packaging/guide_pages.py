@@ -1,7 +1,7 @@
 """Translated pages of the guide: which version of its English page each translates, and what both must share.
 
-`docs/guide/<language>/` has a page for each English page, and `translated.toml` with the SHA-256 of the English page
-that each was translated from. `packaging/translations.py guide` is the command for translators.
+`docs/guide/<language>/` has a page for each English page, its pictures, and `translated.toml` with the SHA-256 of the
+English page that each was translated from. `packaging/translations.py guide` is the command for translators.
 """
 
 import hashlib
@@ -15,10 +15,12 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import tomli_w
+from babel import Locale
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from vbdesk.desk.help.guide import anchor_of
+from vbdesk.language.catalogs import SOURCE
 
 GUIDE = Path(__file__).resolve().parents[1] / "docs" / "guide"
 RECORD = "translated.toml"
@@ -42,6 +44,9 @@ _BLOCKS = {
     "blockquote": "a quotation",
     "hr": "a line",
 }
+_IN_DARK_COLOURS = re.compile(r"^!\[[^\]]*\]\([^)]+-dark\.png\)\n*", re.MULTILINE)
+"""A picture that only the English page has, on a line of its own."""
+_PICTURE_OF = "tests/e2e/rig/desk-session --size 1320x880 -- .venv/bin/python packaging/screenshots.py --language {} {}"
 _QUOTED = re.compile(r'"([^"]+)"')
 
 
@@ -53,6 +58,7 @@ class Page:
         blocks: headings, paragraphs, lists and tables, in order; blocks of code with their content.
         headings: their texts.
         links, pictures, code, bold: targets or texts, in order.
+        leading_out: texts of paragraphs, items and cells with a link to a document outside the guide.
         text: of all, in one line.
     """
 
@@ -62,6 +68,7 @@ class Page:
     pictures: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
     bold: list[str] = field(default_factory=list)
+    leading_out: list[str] = field(default_factory=list)
     text: str = ""
 
 
@@ -74,7 +81,10 @@ def page_of(markdown: str) -> Page:
             page.blocks.append(_BLOCKS[kind].format(token.tag[1:]) + (f": {token.content}" if token.content else ""))
         if token.type == "inline":
             pieces.append(_plain(token.children or []))
+            known = len(page.links)
             _read_inline(token.children or [], page)
+            if any(link.startswith("../../") for link in page.links[known:]):
+                page.leading_out.append(pieces[-1])
             if page.blocks[-1].startswith(_HEADING):
                 page.headings.append(pieces[-1])
     page.text = "\n".join(pieces)
@@ -128,7 +138,7 @@ def damages(language: str, name: str, words: Words) -> list[str]:
 
 
 def _differences(language: str, name: str, words: Words) -> Iterator[str]:
-    english = page_of((GUIDE / name).read_text(encoding="utf-8"))
+    english = page_of(_IN_DARK_COLOURS.sub("", (GUIDE / name).read_text(encoding="utf-8")))
     translated = page_of((GUIDE / language / name).read_text(encoding="utf-8"))
     passed = 0  # headings
     for wanted, there in zip_longest(english.blocks, translated.blocks, fillvalue="nothing"):
@@ -138,7 +148,7 @@ def _differences(language: str, name: str, words: Words) -> Iterator[str]:
             break
         passed += wanted.startswith(_HEADING)
     shared = (
-        ("the pictures", [f"../{picture}" for picture in english.pictures], translated.pictures),
+        ("the pictures", english.pictures, translated.pictures),
         ("the links", [_link_in(language, name, link) for link in english.links], translated.links),
         ("the code", english.code, translated.code),
     )
@@ -146,6 +156,13 @@ def _differences(language: str, name: str, words: Words) -> Iterator[str]:
         lacking, too_many = Counter(wanted_ones) - Counter(there_ones), Counter(there_ones) - Counter(wanted_ones)
         if lacking or too_many:
             yield f"of {what}, {sorted(lacking.elements())} are missing and {sorted(too_many.elements())} are too many."
+    for picture in translated.pictures:
+        if picture in english.pictures and not (GUIDE / language / picture).is_file():
+            command = _PICTURE_OF.format(language.replace("_", "-"), f"docs/guide/{language}")
+            yield f"the picture docs/guide/{language}/{picture} is missing. Make it with `{command}`."
+    for text in translated.leading_out:
+        if (name_of_english := Locale.parse(language).languages[SOURCE]) not in text:
+            yield f"{text[:60]!r} links to a document in English, without the word {name_of_english!r}."
     for word in dict.fromkeys(english.bold):
         if word in words and words[word].isdisjoint(translated.bold):
             yield f"**{word}** is in the window {sorted(words[word])}, which is not there in bold."

@@ -48,6 +48,7 @@ from vbdesk.outbox.library.opening import LockedLibrary  # noqa: E402
 from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
 from vbdesk.outbox.profiles.profiles import ProfileStore  # noqa: E402
 from vbdesk.outbox.profiles.vault import MemoryVault  # noqa: E402
+from vbdesk.outbox.sync.task_handlers import length_fault  # noqa: E402
 
 TEXT_PX, POINTS_PER_INCH, SYSTEM_POINTS = 14, 72, 9
 SPEECH = ROOT / "resources" / "samples" / "reading_3.flac"
@@ -331,19 +332,22 @@ def fill(ports: DeskPorts, address: str) -> None:
     library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
     for number, name in enumerate(("ward4-0168", "ward4-0155", LONG_NAME, "ward4-0131")):
+        too_short = number == 2
         taken = TakeMetadata(
-            name, now - timedelta(hours=5 * number + 1), pulse, tags=("ENT", "evening") if number else ()
+            name,
+            now - timedelta(hours=5 * number + 1),
+            pulse,
+            tags=("ENT", "evening") if number else (),
+            trim_s=(0.0, 9.0) if too_short else None,
         )
         take_id = library.import_file(SPEECH, taken)
         if number != 1:
             library.queue(take_id)
-        if number == 2:
+        if too_short:
             with library.store.changing():
-                library.store.move(take_id, OutboxState.NEEDS_ATTENTION, TOO_SHORT, Fix.REVIEW_TAKE)
+                reason = length_fault(library.store.get(take_id))
+                library.store.move(take_id, OutboxState.NEEDS_ATTENTION, reason, Fix.REVIEW_TAKE)
     library.close()
-
-
-TOO_SHORT = "9 s of speech, under the 15 s minimum. Likely inconclusive, so it was not sent."
 
 
 def microphone() -> FileMicrophone:

@@ -75,6 +75,8 @@ def test_every_page_of_help_is_printed_in_the_language_and_keeps_the_names_of_op
                 command.main([*path, "--help"], prog_name="vbdesk", standalone_mode=False)
                 page = out.getvalue().decode()
             assert page.startswith("[Ûságé: "), path
+            usage = page.partition("\n\n")[0].split("vbdesk", 1)[1]
+            assert set(outside_brackets(usage).split()) <= {*path, "{}", "{}...", "..."}, usage
             assert "[Shöw thïs mésságé áñd éxït." in " ".join(page.split()), path
             assert all(option in page for option in options if option.startswith("--")), path
 
@@ -110,7 +112,7 @@ def test_a_language_without_texts_is_refused() -> None:
         ("submit --nope", "[Théré ïs ñö öptïöñ --nope."),
         ("report --papr a4", "[Théré ïs ñö öptïöñ --papr. Dïd ýöû méáñ --paper?"),
         ("admin account list", "[--data-dir ïs mïssïñg."),
-        ("signs show", "[name ïs mïssïñg."),
+        ("signs show", "[[ÑÁMÉ on] ïs mïssïñg."),
         ("report --look", "[--look ñééds á válûé."),
         ("report --force=x", "[--force tákés ñö válûé."),
         ("doctor extra more", "[Töö máñý árgûméñts: extra more"),

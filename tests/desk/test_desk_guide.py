@@ -17,7 +17,7 @@ from vbdesk.language import Language, available_languages, language_of, load_lan
 ENGLISH, ARABIC = Language("en", "en_GB"), Language("ar", "ar")
 PAGE = """# تسجيل
 
-![صورة](../record-light.png) ![أخرى](../gone.png)
+![صورة](record-light.png) ![أخرى](gone.png)
 
 الأمر `--from=a b` في [الصفحة](record.md#موافقة) وفي [وثيقة](../../exports.md).
 
@@ -42,10 +42,10 @@ def english_again():
 @pytest.fixture
 def folder(tmp_path):
     """A guide of two pages and a picture; one page is in Arabic, too."""
-    shutil.copy(guide_folder() / "record-light.png", tmp_path)
     (tmp_path / "README.md").write_text("# Guide\n\nSee [Record](record.md).\n", encoding="utf-8")
     (tmp_path / "record.md").write_text("# Record\n\n## Consent\n\nText\n", encoding="utf-8")
     (tmp_path / "ar").mkdir()
+    shutil.copy(guide_folder() / "record-light.png", tmp_path / "ar")
     (tmp_path / "ar" / "record.md").write_text(PAGE, encoding="utf-8")
     return tmp_path
 
@@ -68,13 +68,15 @@ def window_of(qtbot, tasks, folder, monkeypatch):
     return make
 
 
-def test_the_guide_is_whole_and_its_pictures_show(qtbot):
-    guide = read_guide("en")
+@pytest.mark.parametrize("name", available_languages())
+def test_the_guide_is_whole_and_its_pictures_show(qtbot, name):
+    guide = read_guide(name)
     assert [chapter.name for chapter in guide.chapters] == list(PAGES)
     shown = GuideText()
     qtbot.addWidget(shown)
     shown.pictures = guide.pictures
-    assert guide.pictures
+    folders = {picture.rpartition("/")[0] for picture in guide.pictures}
+    assert folders == {"" if name == "en" else name}, "a page shows the pictures of its language"
     for chapter in guide.chapters:
         shown.show_chapter(chapter)
         assert len(pictures_of(shown)) == chapter.text.count("![")
@@ -89,7 +91,7 @@ def test_a_page_is_in_the_readers_language_or_else_in_english(folder):
 
 
 def test_without_pictures_a_page_has_no_gaps_for_them(folder):
-    (folder / "record-light.png").unlink()
+    (folder / "ar" / "record-light.png").unlink()
     text = read_guide("ar", folder).chapters[1].text
     assert "![" not in text
 
@@ -107,7 +109,7 @@ def test_a_page_from_right_to_left_is_so_in_every_part(window_of):
     assert directions(window.text) == {Qt.LayoutDirection.LeftToRight}
     window.chapters.setCurrentRow(1)
     assert directions(window.text) == {Qt.LayoutDirection.RightToLeft}
-    assert [picture.name() for picture in pictures_of(window.text)] == ["record-light.png"]
+    assert [picture.name() for picture in pictures_of(window.text)] == ["ar/record-light.png"]
     assert "\u2066--from=a b\u2069" in window.text.toPlainText()
 
 

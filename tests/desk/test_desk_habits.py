@@ -20,7 +20,8 @@ from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.window_place import place_in_view
 from vbdesk.desk.subjects.page import SubjectsPage
-from vbdesk.desk.ui.shortcuts import _KEYS, key_of, sequence, shortcut_groups
+from vbdesk.desk.ui.shortcuts import _KEYS, Shortcut, key_of, sequence, shortcut_groups
+from vbdesk.language import Language, reading_in
 
 SCREEN, SECOND = QRect(0, 0, 1920, 1040), QRect(1920, 0, 1280, 1000)
 
@@ -124,6 +125,22 @@ def test_the_list_of_shortcuts_is_the_table_that_defines_them(desk, qtbot):
     desk.open_help()
     desk._help.show_part(SHORTCUTS)
     assert all(shortcut.words and shortcut.keys for group in shortcut_groups() for shortcut in group.shortcuts)
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", ["Ctrl+P", "Ctrl+,", "Ctrl+Enter", "Space", "Esc", "Del", "Ctrl+←", "+", "-"]),
+        ("de", ["Strg+P", "Strg+,", "Strg+Eingabetaste", "Leertaste", "Esc", "Entf", "Strg+←", "+", "-"]),
+        ("fr", ["Ctrl+P", "Ctrl+,", "Ctrl+Entrée", "Espace", "Échap", "Suppr", "Ctrl+←", "+", "-"]),
+        ("es", ["Ctrl+P", "Ctrl+,", "Ctrl+Intro", "Espacio", "Esc", "Supr", "Ctrl+←", "+", "-"]),
+    ],
+)
+def test_keys_are_named_as_keyboards_of_the_language_are_labelled(monkeypatch, language, expected):
+    monkeypatch.setattr("sys.platform", "linux")
+    named = ("print", "account", "list-act", "record", "cancel", "list-delete", "chart-unusual", "zoom-in", "zoom-out")
+    with reading_in(Language(language, language)):
+        assert [Shortcut(name, "").keys for name in named] == expected
 
 
 @pytest.mark.parametrize("name", ["record", "pause", "mark", "next-task", "speaker", "cancel"])

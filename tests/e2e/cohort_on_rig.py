@@ -133,13 +133,23 @@ def summary(number: int, dice: random.Random) -> SubjectSummary:
     )
 
 
-def fill(address: str, ports: DeskPorts | None = None) -> None:
-    """What an earlier session has left: lists as they were read, some recordings, a few notes and tags."""
+def fill(
+    address: str,
+    ports: DeskPorts | None = None,
+    *,
+    clinic: str = "St. Anne clinic",
+    note: str = "Hoarse since May.",
+    tags: tuple[str, str] = ("ENT", "follow-up"),
+) -> None:
+    """What an earlier session has left: lists as they were read, some recordings, a few notes and tags.
+
+    `clinic` names the profile; every third subject with a recording has the note and one or both tags.
+    """
     if ports is None:
         place = desk_paths(None)
         ports = DeskPorts(data_dir=place.data, config_dir=place.config)
     made = Setup(ports).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
-    profile = replace(made, name="St. Anne clinic", plan=Plan.ENTERPRISE)
+    profile = replace(made, name=clinic, plan=Plan.ENTERPRISE)
     ProfileStore(ports.config_dir).save(profile)
     library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     notes, dice = SubjectNotes(library.store), random.Random(7)
@@ -159,7 +169,7 @@ def fill(address: str, ports: DeskPorts | None = None) -> None:
             library.store.keep_result(take_id, result, moment)
             library.store.update(take_id, {"audio_gone_at": NOW.isoformat()})
     for number in range(0, HERE, 3):
-        notes.keep(name_of(number), SubjectNote("Hoarse since May.", ("ENT", "follow-up")[: 1 + number % 2]))
+        notes.keep(name_of(number), SubjectNote(note, tags[: 1 + number % 2]))
     groups = {name_of(number): AtService(latest_of(number), 9, 9) for number in range(SUBJECTS)}
     levels: dict[str, Level] = {}
     rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, NOW)

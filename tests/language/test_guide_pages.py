@@ -52,12 +52,15 @@ Press **Send**, or `vbdesk sync`. It says "No network". See [consent](#asking) a
 ## Asking
 
 - one
+
+![In dark colours](record-dark.png)
 """
 SPANISH = """# Grabar
 
-![Preparado](../record-light.png)
+![Preparado](record-light.png)
 
-Pulse **Enviar** o `vbdesk sync`. Dice «Sin red». Vea [exportaciones](../../exports.md) y [consentimiento](#petición).
+Pulse **Enviar** o `vbdesk sync`. Dice «Sin red». Vea [exportaciones](../../exports.md)
+en inglés y [consentimiento](#petición).
 
 | Tecla | Acción |
 |---|---|
@@ -77,6 +80,7 @@ def guide(guide_pages, monkeypatch, tmp_path):
     (tmp_path / "es").mkdir()
     (tmp_path / "record.md").write_text(ENGLISH, encoding="utf-8")
     (tmp_path / "es" / "record.md").write_text(SPANISH, encoding="utf-8")
+    (tmp_path / "es" / "record-light.png").touch()
     guide_pages.record("es", ["record.md"])
     return guide_pages
 
@@ -90,8 +94,9 @@ def test_a_complete_translation_has_no_fault(guide):
     [
         ("## Petición", "### Petición", "a heading of level 2, and the translation has a heading of level 3"),
         ("## Petición", "## Solicitud", "'#solicitud'"),
-        ("../record-light.png", "record-light.png", "the pictures"),
+        ("(record-light.png", "(../record-light.png", "the pictures"),
         ("../../exports.md", "../exports.md", "the links"),
+        ("\nen inglés", "", "'inglés'"),
         ("vbdesk sync", "vbdesk sincronizar", "the code"),
         ("| P | reproduce |\n", "", "'Record', the English page has a row of a table"),
         ("- uno\n", "uno\n", "a list"),
@@ -108,6 +113,13 @@ def test_a_damaged_page_is_found(guide, written, instead, fault):
     assert fault in only
 
 
+def test_a_missing_picture_is_named_with_the_command_that_makes_it(guide):
+    (guide.GUIDE / "es" / "record-light.png").unlink()
+    (only,) = guide.faults("es", WORDS)
+    assert "the picture docs/guide/es/record-light.png is missing" in only
+    assert "packaging/screenshots.py --language es docs/guide/es`" in only
+
+
 def test_a_page_is_translated_again_after_its_english_page_changed(guide, translations, monkeypatch):
     monkeypatch.setattr(translations, "words_of_the_window", lambda language: WORDS)
     (guide.GUIDE / "record.md").write_text(ENGLISH.replace("- one", "- one thing"), encoding="utf-8")
@@ -119,7 +131,7 @@ def test_a_page_is_translated_again_after_its_english_page_changed(guide, transl
 
 def test_a_damaged_page_is_not_recorded(guide, translations, monkeypatch):
     monkeypatch.setattr(translations, "words_of_the_window", lambda language: WORDS)
-    (guide.GUIDE / "record.md").write_text(ENGLISH + "- two\n", encoding="utf-8")
+    (guide.GUIDE / "record.md").write_text(ENGLISH.replace("- one", "- one\n- two"), encoding="utf-8")
     assert len(translations.record_pages("es", ["record.md"])) == 1
     assert translations.record_pages("es", ["nothing.md"]) == ["nothing.md has no English page."]
     assert len(translations.guide_faults("es")) == 2

@@ -87,3 +87,33 @@ def test_errors_without_a_message_are_found():
     lines = '_FULL = "It is full."\nraise LibraryUnreadable(_FULL)\nraise LibraryUnreadable(str(error))'
     assert len(list(unmarked(ast.parse(lines)))) == 2
     assert list(unmarked(ast.parse('raise LibraryUnreadable(message("It is full."))'))) == []
+
+
+SHOWING = ("cli/", "desk/")
+TOLD_IN_ENGLISH = {"desk/shell/smoke_test.py": "a report for who builds the program"}
+
+
+def read_in_english(tree: ast.Module) -> Iterator[str]:
+    """Caught errors that are written into an f-string or made a plain text, which is English."""
+    for handler in ast.walk(tree):
+        if isinstance(handler, ast.ExceptHandler) and handler.name is not None:
+            for node in ast.walk(handler):
+                written = node.value if isinstance(node, ast.FormattedValue) else None
+                if isinstance(node, ast.Call) and name_of(node.func) == "str" and node.args:
+                    written = node.args[0]
+                if isinstance(written, ast.Name) and written.id == handler.name:
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+
+
+def test_no_caught_error_is_shown_in_english():
+    found = {
+        name: texts
+        for name, tree in trees(SOURCES)
+        if name.startswith(SHOWING) and name not in TOLD_IN_ENGLISH and (texts := list(read_in_english(tree)))
+    }
+    assert found == {}, "use `translated`, or give the error as a field of a message"
+
+
+def test_caught_errors_in_english_are_found():
+    lines = 'try:\n    pass\nexcept NotAllowed as refusal:\n    fail(f"{take}: {refusal}")\n    fail(str(refusal))'
+    assert len(list(read_in_english(ast.parse(lines)))) == 2

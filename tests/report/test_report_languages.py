@@ -16,6 +16,7 @@ from pypdf import PdfReader
 from report_cases import AS_OF, golden, subject
 
 from vbdesk.contract.levels import Level
+from vbdesk.contract.results import AudioQuality
 from vbdesk.language import Language, available_languages, catalogs, current, language_of, reading_in
 from vbdesk.report.documents import reports
 from vbdesk.report.documents.recording_document import recording_document
@@ -24,6 +25,7 @@ from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
 from vbdesk.report.documents.subjects_document import subjects_document
 from vbdesk.report.exports import ExportFormat, export_files
 from vbdesk.report.letterhead import Letterhead
+from vbdesk.report.result_texts import quality_text
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
@@ -261,3 +263,12 @@ def test_an_inconclusive_level_is_named_in_every_place() -> None:
     with reading_in(PSEUDO):
         document = recording_document(report_input(record, OPTIONS))
         assert untranslated(texts_of(document), record.group_id, "Dr. A. B") == set()
+
+
+@pytest.mark.parametrize("share", [None, 61.2])
+def test_clarity_of_a_hundred_has_the_digits_of_one_region(share: float | None) -> None:
+    quality = AudioQuality.model_construct(voice_percentage=share, audio_clarity=74.0, issues=[])
+    with reading_in(ARABIC):
+        assert not re.search("[0-9]", quality_text(quality).figures)
+        assert "٧٤" in quality_text(quality).figures
+        assert "١٠٠" in quality_text(quality).figures

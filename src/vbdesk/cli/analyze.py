@@ -21,7 +21,9 @@ NOTICE = N_("For care staff, not a diagnosis.")
 
 
 def analyze(
-    file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")
+    ],
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
     sign: Annotated[str | None, typer.Option(help="Analyse for this sign only, such as stress.")] = None,
     signs_dir: Annotated[Path | None, typer.Option(help="Folder of signs of your own, for --sign.")] = None,

@@ -59,7 +59,9 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
 
 @bundle.command(epilog=STATUSES)
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder of the bundle, such as a USB stick.", file_okay=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of the bundle, such as a USB stick.", file_okay=False)
+    ],
     for_key: Annotated[
         str | None,
         typer.Option("--for", help="Public key of the computer that sends. Default: ask for a passphrase."),
@@ -121,7 +123,7 @@ def export(
 
 @bundle.command("import", epilog=STATUSES)
 def import_(
-    file: Annotated[Path, typer.Argument(help="The bundle.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The bundle.", exists=True, dir_okay=False)],
     profile: OwnProfile = None,
     data_dir: DataDir = None,
 ) -> None:

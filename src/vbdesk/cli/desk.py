@@ -15,7 +15,8 @@ from vbdesk.language import _
 
 def desk(
     bundle: Annotated[
-        Path | None, typer.Argument(help="A transfer bundle to take in, such as one that was double-clicked.")
+        Path | None,
+        typer.Argument(metavar="BUNDLE", help="A transfer bundle to take in, such as one that was double-clicked."),
     ] = None,
     profile: Annotated[str | None, typer.Option(help="Open this profile, by its name or id.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep recordings and profiles here.")] = None,

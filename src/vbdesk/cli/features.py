@@ -47,7 +47,8 @@ def list_features(as_json: AsJson = False) -> None:
 
 @features.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a feature, such as voice_jitter.")], as_json: AsJson = False
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a feature, such as voice_jitter.")],
+    as_json: AsJson = False,
 ) -> None:
     """Print definition, unit, scale, meaning, signs and sources of one feature."""
     from vbdesk.signs.fact_sheets import feature_fact_sheet
@@ -74,7 +75,9 @@ def show(
 def measure(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="WAV, FLAC, MP3 or M4A recordings of 15 seconds to 20 minutes, and folders of them."),
+        typer.Argument(
+            metavar="PATH", help="WAV, FLAC, MP3 or M4A recordings of 15 seconds to 20 minutes, and folders of them."
+        ),
     ],
     out: Annotated[
         Path | None,

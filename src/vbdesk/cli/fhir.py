@@ -20,7 +20,7 @@ _LONGEST_KEY = 20_000
 
 @app.command()
 def login(
-    address: Annotated[str, typer.Argument(help="Base address of the FHIR server, as for --post.")],
+    address: Annotated[str, typer.Argument(metavar="URL", help="Base address of the FHIR server, as for --post.")],
     user: Annotated[str | None, typer.Option(help="User name; the password is asked for.")] = None,
     token: Annotated[bool, typer.Option("--token", help="Ask for a token of the server's administrator.")] = False,
     client_id: Annotated[

@@ -33,7 +33,7 @@ groups = typer.Typer(
 )
 
 GroupId = Annotated[str, typer.Argument(help="The group's id.", metavar="GROUP_ID")]
-JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID...")]
+JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID")]
 
 
 @groups.command("list")
@@ -167,7 +167,7 @@ def add(
 @groups.command()
 def remove(
     group_id: GroupId,
-    job_id: Annotated[str, typer.Argument(help="The job's id.")],
+    job_id: Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")],
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

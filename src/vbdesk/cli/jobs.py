@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 jobs = typer.Typer(no_args_is_help=True, help="Analyses of an account.", epilog=STATUSES)
 
-JobId = Annotated[str, typer.Argument(help="The job's id.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB_ID", help="The job's id.")]
 
 
 @jobs.command("list")
@@ -51,7 +51,7 @@ def show(job_id: JobId, profile: ProfileName = None, data_dir: DataDir = None, a
 
 @jobs.command()
 def wait(
-    job_ids: Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID...")],
+    job_ids: Annotated[list[str], typer.Argument(help="Ids of jobs.", metavar="JOB_ID")],
     timeout: Annotated[float | None, typer.Option(min=0, help="Give up after this many seconds.")] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,

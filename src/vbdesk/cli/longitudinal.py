@@ -18,7 +18,9 @@ UNUSABLE = 2
 
 
 def longitudinal(
-    file: Annotated[Path, typer.Argument(help="One subject's history as JSON; - reads it from standard input.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="One subject's history as JSON; - reads it from standard input.")
+    ],
     each_job: Annotated[
         bool, typer.Option("--each-job", help="Print the fields of every job at its own time instead.")
     ] = False,

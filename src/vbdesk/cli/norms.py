@@ -26,7 +26,9 @@ def _root() -> None:
 
 @norms.command()
 def measure(
-    folder: Annotated[Path, typer.Argument(help="Folder of the recordings: WAV, FLAC, MP3 or M4A, one voice each.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of the recordings: WAV, FLAC, MP3 or M4A, one voice each.")
+    ],
     speakers: Annotated[
         Path, typer.Option(help="CSV with columns path (within FOLDER), speaker, sex (female or male), age if known.")
     ],
@@ -107,7 +109,10 @@ def measure(
 @norms.command()
 def variability(
     folder: Annotated[
-        Path, typer.Argument(help="Folder with one sub-folder for each person, of recordings in different sessions.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder with one sub-folder for each person, of recordings in different sessions."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Parameters file to write.")] = Path("tss-2.toml"),
     version: Annotated[str, typer.Option(help="Version that trajectories name.")] = "own",

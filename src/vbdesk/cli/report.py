@@ -32,7 +32,11 @@ def report_language(tag: str | None) -> "Language | None":
 def report(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files of `vbdesk export --format json`, jobs.jsonl, or jobs as JSON.", dir_okay=False),
+        typer.Argument(
+            metavar="FILE",
+            help="Files of `vbdesk export --format json`, jobs.jsonl, or jobs as JSON.",
+            dir_okay=False,
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="The PDF to write. Default: named as the subject, here.")] = None,
     over_time: Annotated[

@@ -134,12 +134,13 @@ def _needs(needs: "RecordingRequirements") -> str:
             weight=needs.share_of_weight_measured,
         )
     return _(
-        "{seconds:g} s of speech, {share:.0%} of the recording, clarity {clarity:g} of 100, features with"
+        "{seconds:g} s of speech, {share:.0%} of the recording, clarity {clarity:g} of {most}, features with"
         " {weight:.0%}"
         " of the weight; else inconclusive",
         seconds=needs.speech_seconds,
         share=needs.voice_percentage / 100,
         clarity=needs.audio_clarity,
+        most=100,
         weight=needs.share_of_weight_measured,
     )
 

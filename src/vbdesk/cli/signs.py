@@ -63,7 +63,7 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
 
 @signs.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a sign, such as stress.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a sign, such as stress.")],
     signs_dir: SignsDir = None,
     allow_pickled_signs: AllowPickles = False,
     as_json: AsJson = False,

@@ -11,7 +11,8 @@ from vbdesk.language import _
 
 def check(
     folder: Annotated[
-        Path | None, typer.Argument(help="Folder of NAME.toml files; entry points are always checked.")
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Folder of NAME.toml files; entry points are always checked."),
     ] = None,
     allow_pickled_signs: Annotated[
         bool, typer.Option("--allow-pickled-signs", help="Open signs that are pickles, which can run code.")

@@ -24,7 +24,10 @@ RATED = ("low", "consider", "moderate", "elevated")
 
 def fit(
     data: Annotated[
-        Path, typer.Argument(help="CSV with columns path, speaker, label (1 or 0), and session, recorded_at if known.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="CSV with columns path, speaker, label (1 or 0), and session, recorded_at if known."
+        ),
     ],
     sign: Annotated[str, typer.Option(help="Name of the new sign, such as hoarse-voice.")],
     out: Annotated[Path, typer.Option(help="Folder of the sign and its card.")] = Path("signs"),

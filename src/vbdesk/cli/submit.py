@@ -48,7 +48,8 @@ class _Moments:
 
 def submit(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Recordings (WAV, FLAC, MP3 or M4A), and folders of them.")
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Recordings (WAV, FLAC, MP3 or M4A), and folders of them."),
     ] = None,
     group: Annotated[str | None, typer.Option(help="The subject that all the files belong to.")] = None,
     csv: Annotated[

@@ -252,7 +252,7 @@ def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:
                 USAGE,
             )
         except NotAllowed as refusal:
-            fail(f"{take_id}: {refusal}", USAGE)
+            fail(f"{take_id}: {translated(refusal)}", USAGE)
 
 
 def _fetch(

@@ -74,15 +74,18 @@ def quality_text(quality: AudioQuality) -> QualityText:
     )
 
 
+_MOST = 100  # of clarity; a field, so that it has the digits of the reader's region
+
+
 def _figures(quality: AudioQuality) -> str:
     speech = None if quality.voice_percentage is None else whole(quality.voice_percentage) / 100
     clarity = None if quality.audio_clarity is None else whole(quality.audio_clarity)
     if speech is None:
-        return "" if clarity is None else _("Clarity {clarity} of 100.", clarity=clarity)
+        return "" if clarity is None else _("Clarity {clarity} of {most}.", clarity=clarity, most=_MOST)
     if clarity is None:
         return _("Speech {share:.0%}.", share=speech)
     # Translators: the share of the recording that is speech, and how clear the sound is
-    return _("Speech {share:.0%}, clarity {clarity} of 100.", share=speech, clarity=clarity)
+    return _("Speech {share:.0%}, clarity {clarity} of {most}.", share=speech, clarity=clarity, most=_MOST)
 
 
 def action_title(action: RecommendedAction) -> str:

@@ -9,6 +9,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
+from vbdesk.desk.ui.shortcuts import key_words
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, ngettext
@@ -23,7 +24,7 @@ class AppLockCard(QWidget):
         super().__init__()
         self._model, self._offered = model, offered
         self.turn_on = secondary_button(_("Turn on"), icon="lock")
-        self.lock_now = secondary_button(_("Lock now"), icon="lock", key="Ctrl+L")
+        self.lock_now = secondary_button(_("Lock now"), icon="lock", key=key_words("Ctrl+L"))
         self.turn_off = quiet_button(_("Turn off"))
         self.banner = Banner()
         self.words = Text("", Role.BODY, "text2", wrap=True)

@@ -10,7 +10,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, KeyCap
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 
 _WIDTH, _AWAY = 252, 14
 
@@ -36,7 +36,7 @@ class CursorTip(QFrame):
         keys = QHBoxLayout(self._open)
         keys.setContentsMargins(0, 2, 0, 0)
         keys.setSpacing(8)
-        keys.addWidget(KeyCap("Enter", size=ButtonSize.ROW))
+        keys.addWidget(KeyCap(pgettext("key", "Enter"), size=ButtonSize.ROW))
         keys.addWidget(Text(_("Open recording"), Role.CAPTION, "accent"))
         keys.addStretch(1)
         self._column = QVBoxLayout(self)

@@ -1,4 +1,4 @@
-"""The guide as it ships: Markdown pages in several languages, which share the pictures."""
+"""The guide as it ships: Markdown pages in several languages, each with its pictures beside it."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Chapter:
     Attributes:
         name: of its file, the same in every language.
         title: its first heading.
-        text: Markdown; its links lead to chapters, and its pictures are named by their file.
+        text: Markdown; its links lead to chapters, and its pictures are named as in `Guide.pictures`.
         language: catalog name of the language that it is in.
     """
 
@@ -38,7 +38,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """The guide; pictures by their file name."""
+    """The guide; pictures by their path in its folder, such as `de/record-light.png`."""
 
     chapters: tuple[Chapter, ...]
     pictures: dict[str, bytes]
@@ -63,13 +63,14 @@ def read_guide(language: str, folder: Path | None = None) -> Guide:
         folder: of the English pages; the shipped guide if None.
     """
     folder = guide_folder() if folder is None else folder
-    pictures = {path.name: path.read_bytes() for path in folder.glob("*.png")}
+    pictures: dict[str, bytes] = {}
     chapters = []
     for name in PAGES:
         for written, path in ((language, folder / language / name), (SOURCE, folder / name)):
             if path.is_file():
                 text = path.read_text(encoding="utf-8")
-                chapters.append(Chapter(name, _title(text, path.stem), _shown(text, pictures), written))
+                shown = _shown(text, path.parent, folder, pictures)
+                chapters.append(Chapter(name, _title(text, path.stem), shown, written))
                 break
     return Guide(tuple(chapters), pictures)
 
@@ -89,14 +90,21 @@ def _title(text: str, otherwise: str) -> str:
     return next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), otherwise)
 
 
-def _shown(text: str, pictures: dict[str, bytes]) -> str:
-    """A page without pictures that did not ship, and without links to documents outside the guide."""
+def _shown(text: str, here: Path, guide: Path, pictures: dict[str, bytes]) -> str:
+    """A page without pictures that did not ship, and without links to documents outside the guide.
+
+    `here` is the folder of the page and `guide` that of the guide; `pictures` takes those of the page.
+    """
 
     def shown(link: re.Match[str]) -> str:
         target = link["target"]
         if link["picture"]:
-            file = target.rpartition("/")[2]
-            return f"![{link['text']}]({file})" if file in pictures else ""
+            path = here / target
+            if not path.is_file():
+                return ""
+            name = path.relative_to(guide).as_posix()
+            pictures[name] = path.read_bytes()
+            return f"![{link['text']}]({name})"
         return link.group() if target.partition("#")[0] in ("", *PAGES) else link["text"]
 
     return _LINK.sub(shown, text)

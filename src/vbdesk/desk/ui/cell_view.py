@@ -459,7 +459,7 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: Q
     lines: list[str] = []
     rest = cell.second
     room = int((area.height() - first - second) // second)
-    while rest and len(lines) < room - 1 and caption.horizontalAdvance(rest) > area.width():
+    while rest and len(lines) < room and caption.horizontalAdvance(rest) > area.width():
         begun, rest = _broken(rest, caption, area.width())
         lines.append(begun)
     lines += [rest] if rest else []

@@ -26,7 +26,7 @@ from vbdesk.language import _
 
 _BESIDE_LABEL = 8
 _TICK_ROOM = 32  # the box of a tick, and the gap before its words
-_ANY_HEIGHT = 10_000
+_ANY_LENGTH = 10_000
 
 
 class Field(QWidget):
@@ -378,10 +378,13 @@ class TickBox(QCheckBox):
         """Heights of the text and of the caption, broken into lines of this width."""
         heights = []
         for words, role in ((self.text(), Role.LABEL_MEDIUM), (self._caption, Role.CAPTION)):
+            if not words:
+                heights.append(0)
+                continue
             metrics = QFontMetrics(self._theme.font(role))
-            broken = metrics.boundingRect(QRect(0, 0, max(1, room), _ANY_HEIGHT), Qt.TextFlag.TextWordWrap, words)
-            more = round(broken.height() / metrics.lineSpacing()) - 1
-            heights.append(self._theme.line_height(role) + max(0, more) * metrics.lineSpacing() if words else 0)
+            broken = metrics.boundingRect(QRect(0, 0, max(1, room), _ANY_LENGTH), Qt.TextFlag.TextWordWrap, words)
+            line = metrics.boundingRect(QRect(0, 0, _ANY_LENGTH, _ANY_LENGTH), 0, words).height()
+            heights.append(self._theme.line_height(role) + broken.height() - line)
         return heights[0], heights[1]
 
     def hitButton(self, pos: object) -> bool:  # noqa: D102

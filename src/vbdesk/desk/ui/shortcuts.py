@@ -1,5 +1,7 @@
 """All keyboard shortcuts in one table: the window and the pages take their keys from it, the help lists it."""
 
+import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -56,8 +58,8 @@ class Shortcut:
 
     @property
     def keys(self) -> str:
-        """The key as the system writes it."""
-        return QKeySequence(_KEYS[self.name]).toString(QKeySequence.SequenceFormat.NativeText)
+        """The key as the reader's keyboard is labelled."""
+        return key_words(_KEYS[self.name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,23 @@ class ShortcutGroup:
 
     title: str
     shortcuts: tuple[Shortcut, ...]
+
+
+def key_words(keys: str) -> str:
+    """Keys such as `Ctrl+P` as the reader's keyboard is labelled. Qt's names differ, as "Control" in Spanish."""
+    if sys.platform == "darwin":  # whose keyboards have signs, the same in every language
+        return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    names = {
+        # Translators: the label of a key on a keyboard of this language
+        "Ctrl": pgettext("key", "Ctrl"),
+        "Return": pgettext("key", "Enter"),
+        "Space": pgettext("key", "Space"),
+        "Esc": pgettext("key", "Esc"),
+        "Del": pgettext("key", "Del"),
+        "Left": "←",
+        "Up": "↑",
+    }
+    return "+".join(names.get(key, key) for key in re.split(r"(?<=.)\+(?=.)", keys))
 
 
 @cache

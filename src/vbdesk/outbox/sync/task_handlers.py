@@ -101,7 +101,7 @@ class TaskHandlers:
         """
         item = self._queue.item(event)
         if not MIN_DURATION_S <= item.duration_s <= MAX_DURATION_S:
-            self._queue.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
+            self._queue.need_attention(event, length_fault(item), Fix.REVIEW_TAKE)
             return False
         if self._is_doubtful(event) or not self._queue.begin_upload(event):
             return False
@@ -400,7 +400,8 @@ class _NotWanted:
         return self._stop.wait(timeout) or self.is_set()
 
 
-def _length_fault(item: RecordingItem) -> str:
+def length_fault(item: RecordingItem) -> str:
+    """Why a recording outside of the limits of length was not sent."""
     if item.duration_s < MIN_DURATION_S:
         return message(
             "{length} s of sound, under the {least:.0f} s minimum, so it was not sent.",
