@@ -71,7 +71,7 @@ def replace_encoders(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def wanted_symbols(folder: Path, system: System) -> list[str]:
-    """What the libraries beside the encoders take from them."""
+    """The symbols that the libraries next to the encoders take from them."""
     found: set[str] = set()
     for library in folder.iterdir():
         if system.suffix in library.name and library.is_file() and not library.name.startswith(GPL_LIBRARIES):

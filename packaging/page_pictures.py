@@ -137,7 +137,7 @@ def front_window(desk: Desk) -> QWidget:
 
 
 def close_others(desk: Desk) -> None:
-    """Close what a scene opened beside the desk's window."""
+    """Close the windows that a scene opened in addition to the desk's."""
     while (other := front_window(desk)) is not desk.window:
         other.close()
 

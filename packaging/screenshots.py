@@ -259,7 +259,7 @@ def after_days_offline(folder: Path) -> None:
 
 
 def done() -> str:
-    """What a screen reader is told of a recording with a result."""
+    """The text that a screen reader gets for a recording with a result."""
     return f"{_('State')}: {_('Done')}"
 
 

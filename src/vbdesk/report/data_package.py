@@ -1,4 +1,4 @@
-"""Frictionless Data Package beside the tidy CSV: the schema of every table, from the data dictionary.
+"""Frictionless Data Package next to the tidy CSV: the schema of every table, from the data dictionary.
 
 Tabular Data Package 1.0, which all readers know: https://specs.frictionlessdata.io/tabular-data-package/
 """

@@ -64,7 +64,7 @@ class RecordingRecord:
 
     @property
     def measured_at(self) -> datetime:
-        """Capture time without a random fraction of a second; `recorded_at` identifies, this is what is known."""
+        """The capture time as known, without the random fraction of a second that makes `recorded_at` unique."""
         random = self.details is not None and self.details.random_fraction
         return self.recorded_at.replace(microsecond=0) if random else self.recorded_at
 

@@ -91,7 +91,7 @@ class UpdateNoticeViewModel(QObject):
 
 
 def _source(address: str) -> NoticeSource | None:
-    """The stored address; None if there is none, or if the file was edited to what is none."""
+    """The stored address; None if there is none, or if the file holds text that is not an address."""
     try:
         return read_notice_source(address)
     except ValueError:

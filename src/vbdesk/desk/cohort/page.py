@@ -30,7 +30,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
 
 _NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 60, 54, 100
-_HEADING_PADDING_PX = 16  # width of a heading beside its words, at every text size
+_HEADING_PADDING_PX = 16  # width of a heading without its words, at every text size
 _BAR_WIDTHS = (156, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _BAR_ROW, _TRIAGE_ROW = 36, 58

@@ -1,4 +1,4 @@
-"""The guide as it ships: Markdown pages in several languages, each with its pictures beside it."""
+"""The guide as it ships: Markdown pages in several languages, and the pictures that they show."""
 
 import re
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ _OWN_NAMES = {"en": "English", "es": "Español"}
 
 
 def own_language_name(tag: str) -> str:
-    """What a language calls itself, such as `Deutsch`; the person who is asked to choose may know no other."""
+    """The name of a language in itself, such as `Deutsch`; the person who chooses may know no other language."""
     return _OWN_NAMES.get(tag) or _titled(QLocale(tag).nativeLanguageName())
 
 

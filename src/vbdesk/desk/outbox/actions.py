@@ -432,7 +432,7 @@ class OutboxActions(QObject):
 
     @Slot(object)
     def _on_restored(self, outcome: object) -> None:
-        """Offer the undo of an earlier deletion, without what is back by now."""
+        """Offer the undo of an earlier deletion, without recordings that are back already."""
         if not isinstance(outcome, _Restored):
             return
         left = [replace(each, take_ids=tuple(set(each.take_ids) - outcome.gone)) for each in self._trashed]

@@ -36,7 +36,7 @@ from vbdesk.language.formats import number
 
 _WIDTHS = (176, 162, 300, 172, 140)
 _STATE, _STRETCH, _ESTIMATE, _BUTTON = 1, 2, 3, 4
-_CELL_PADS, _BUTTON_PADS, _WORD_PADS = 16, 50, 22  # beside a chip, a button and words in their columns
+_CELL_PADS, _BUTTON_PADS, _WORD_PADS = 16, 50, 22  # next to a chip, a button and words in their columns
 _EMPTY = {
     Show.ALL: (N_("Nothing here yet"), N_("Recordings appear here as soon as they are checked.")),
     Show.ON_THEIR_WAY: (N_("Nothing on its way"), N_("Recordings you send appear here.")),

@@ -46,7 +46,7 @@ class _Discarded:
 
 @dataclass(frozen=True, slots=True)
 class _Restored:
-    """What is back from the trash, and the recording to review; None for none."""
+    """The recordings that are back from the trash, and the one to review; None if there is none."""
 
     discarded: _Discarded
     item: RecordingItem | None

@@ -118,7 +118,7 @@ class SpeakerWindow(QWidget):
         column.addWidget(self.progress)
 
     def _fit(self) -> None:
-        """Use the largest type that needs no scrolling; beside a picture, leave the text its lines."""
+        """Use the largest type that needs no scrolling; next to a picture, leave the text its lines."""
         rest = 80 + 3 * 24 + self._theme.px(40)
         width = max(1, self.width() - 2 * _SIDES)
         pictured = self.picture.isVisibleTo(self)

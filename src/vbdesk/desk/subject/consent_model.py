@@ -34,7 +34,7 @@ class ConsentReading:
 
     @property
     def withdrawable(self) -> bool:
-        """Whether there is anything to withdraw: also what is expired, for earlier recordings."""
+        """Whether there is a consent to withdraw; also an expired one, for earlier recordings."""
         return bool(self.consent.events) and self.status.state is not ConsentState.WITHDRAWN
 
     def ends_with(self, kind: ConsentKind) -> bool:
@@ -192,7 +192,7 @@ class SubjectConsentViewModel(QObject):
         return joined(*sentences)
 
     def _bundle_words(self, count: int) -> str:
-        """Where the copies of what was handed over are; empty if nothing was."""
+        """A sentence on the recordings that were handed over in a bundle, another copy; empty if there are none."""
         if not count:
             return ""
         return ngettext(

@@ -91,7 +91,7 @@ class Button(QAbstractButton):
         self.update()
 
     def show_text(self, shown: bool) -> None:
-        """Show the text beside the icon, or the icon alone with the text as its tool tip, where space is short."""
+        """Show the text next to the icon, or the icon alone with the text as its tool tip, where space is short."""
         if self._text_shown is not shown:
             self._text_shown = shown
             self.setToolTip("" if shown else self.text())

@@ -187,7 +187,7 @@ class CellView(QTableView):
         if not self._yields:
             return
         px = self._theme.px
-        # before a column is hidden: beside a stretching one, Qt leaves a gap for it
+        # before a column is hidden: next to a stretching one, Qt leaves a gap for it
         self.horizontalHeader().setSectionResizeMode(self._stretch, QHeaderView.ResizeMode.Fixed)
         fits = self._fits_in(self._widths, px(self._least_stretch))
         if not fits and self._narrow:

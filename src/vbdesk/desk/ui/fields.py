@@ -98,7 +98,7 @@ class Field(QWidget):
             edit.style().polish(edit)
 
 
-_QT_PADDING = 2  # beside the text of a field, by Qt
+_QT_PADDING = 2  # next to the text of a field, by Qt
 _LIST_SIDES = 40  # width around the text of a choice, with a scroll bar
 
 

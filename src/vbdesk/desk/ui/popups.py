@@ -8,7 +8,7 @@ _X11 = "xcb"
 
 
 def prepare_corners(popup: QWidget) -> None:
-    """Take the square frame of a popup away, before it is shown; what is inside paints the rounded one."""
+    """Remove the square frame of a popup before it is shown; its content paints the rounded one."""
     if isinstance(popup, QFrame):
         popup.setFrameShape(QFrame.Shape.NoFrame)
     popup.setWindowFlag(Qt.WindowType.FramelessWindowHint)

@@ -205,7 +205,7 @@ class SoundFiles:
         return not wanted and self._store.get(path.stem).fault is None
 
     def _drop_copies(self, older_than_s: float | None = None) -> None:
-        """Delete the copies made by migrations: they hold what is deleted from now on."""
+        """Delete the copies made by migrations: they would keep recordings that are deleted from now on."""
         now = self._store.clock.now().timestamp()
         for copy in backups(self._store.folder):
             if older_than_s is None or now - copy.stat().st_mtime > older_than_s:

@@ -1,4 +1,4 @@
-"""Exact sliding windows of requests: in memory beside SQLite, shared by processes on PostgreSQL."""
+"""Exact sliding windows of requests: in memory with SQLite, shared by processes with PostgreSQL."""
 
 import math
 from collections import defaultdict, deque

@@ -20,7 +20,7 @@ AHEAD = 2  # recordings submitted per process: one being measured and one waitin
 CRASHED = Unmeasurable("It made the measuring process crash.", lasting=False)
 
 Source = TypeVar("Source", bound=Hashable)
-"""What is measured as one recording: a path, or several clips."""
+"""The input that is measured as one recording: a path, or several clips."""
 
 
 def measure_corpus(
