@@ -36,7 +36,7 @@ class System:
     Attributes:
         suffix: in the names of its libraries.
         needed: names that a library takes from others.
-        compile: makes the library (second path) of C (first path) that stands in for another (third path).
+        compile: compiles C (first path) to a library (second path) that replaces another one (third path).
         export: before each definition in C.
         extra: C at the end.
     """

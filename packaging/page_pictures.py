@@ -351,7 +351,7 @@ def fill(ports: DeskPorts, address: str) -> None:
 
 
 def microphone() -> FileMicrophone:
-    """A microphone that hears the reading of a sample, with a quiet room before it."""
+    """A microphone that records a quiet room, then the reading of a sample."""
     sound, rate = soundfile.read(SPEECH, dtype="float32")
     speech = np.clip(soxr.resample(sound, rate, 48_000), -1, 1)
     room = 10 ** (-62 / 20) * np.random.default_rng(1).normal(size=4 * 48_000)

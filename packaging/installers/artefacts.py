@@ -29,8 +29,8 @@ def size(tree: Path) -> int:
     return sum(path.stat().st_size for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def fresh(tree: Path) -> Path:
-    """The folder, empty."""
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
-    return tree
+def emptied(folder: Path) -> Path:
+    """Make the folder, or delete what is in it; returns it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

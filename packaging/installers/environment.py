@@ -29,7 +29,7 @@ def source_date() -> int:
 
 
 def run_inside(folder: Path, command: list[str]) -> None:
-    """Make the environment below `folder` if needed, install vbdesk anew, and run a command with its interpreter."""
+    """Make the environment below `folder` if needed, install vbdesk again, and run a command with its interpreter."""
     place = folder / "environment"
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():

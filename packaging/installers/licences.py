@@ -46,7 +46,7 @@ def page(distributions: Iterable[Distribution], others: Iterable[tuple[str, str,
 
     Args:
         distributions: Python packages.
-        others: name, licence and text of what is not a Python package.
+        others: name, licence and text of each component that is not a Python package.
     """
     parts = [_HEAD]
     for name, licence, text in (*others, _DECODER):

@@ -85,7 +85,7 @@ def test_copies_of_a_library_become_links(tmp_path):
 def test_the_strongest_need_decides_the_relation(monkeypatch):
     monkeypatch.setattr(
         system_packages,
-        "_places",
+        "_installed_libraries",
         lambda: {
             name: Path("/lib") / name for name in ("libgtk-3.so.0", "libX11.so.6", *system_packages.LOADED_BY_NAME)
         },

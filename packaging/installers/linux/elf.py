@@ -19,7 +19,7 @@ def is_elf(path: Path) -> bool:
 
 
 def is_whole(content: bytes) -> bool:
-    """Whether every segment lies in the file as the loader maps it; `strip` breaks libraries that wheels patched."""
+    """Whether the loader can map every segment from the file; `strip` breaks libraries that wheels patched."""
     (at,) = struct.unpack_from("<Q", content, 32)
     entry, count = struct.unpack_from("<HH", content, 54)
     for number in range(count):

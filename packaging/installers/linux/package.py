@@ -17,11 +17,11 @@ MOST_PACKED, MOST_INSTALLED = 200_000_000, 480_000_000
 
 
 class TooLarge(Exception):
-    """The package is over its bar."""
+    """The package is larger than `MOST_PACKED` or `MOST_INSTALLED`."""
 
 
 def make(out: Path) -> None:
-    """Freeze the program and pack it; tells every figure."""
+    """Freeze the program and pack it; prints the sizes."""
     program = frozen.freeze(out / "linux")
     target = artefacts.folder(out)
     package = pack(program, out / "linux" / "tree", target)
@@ -33,9 +33,9 @@ def make(out: Path) -> None:
 
 
 def pack(program: Path, tree: Path, target: Path) -> Path:
-    """Lay out the files of the package in `tree`, write it into `target`, and its papers beside it."""
+    """Lay out the files of the package in `tree`; write it and its licences and bill of materials into `target`."""
     version, date = environment.version(), environment.source_date()
-    artefacts.fresh(tree)
+    artefacts.emptied(tree)
     place = tree / "usr" / "lib" / "vbdesk"
     shutil.copytree(program, place, symlinks=True)
     (tree / "usr" / "bin").mkdir(parents=True)

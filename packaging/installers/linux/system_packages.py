@@ -35,15 +35,15 @@ def relations(missing: Mapping[str, set[str]]) -> dict[str, list[str]]:
     Raises:
         NotPackaged: a library is not installed here, or is no package's.
     """
-    places = _places()
+    installed = _installed_libraries()
     found: dict[str, int] = {}
     for library, users in sorted({**missing, **{name: {"the program"} for name in LOADED_BY_NAME}}.items()):
         strength = min(_STRENGTH.index(_relation(user)) for user in users)
-        if library not in places:
+        if library not in installed:
             if strength:
                 continue
             raise NotPackaged(f"{library} is not installed on this computer; {', '.join(sorted(users)[:3])} needs it.")
-        package = _package_of(places[library])
+        package = _package_of(installed[library])
         found[package] = min(strength, found.get(package, strength))
     found.pop(_C_LIBRARY, None)
     return {name: sorted(p for p, at in found.items() if at == index) for index, name in enumerate(_STRENGTH)}
@@ -53,9 +53,9 @@ def _relation(user: str) -> str:
     return next((strength for part, strength in OPTIONAL.items() if part in user), "Depends")
 
 
-def _places() -> dict[str, Path]:
-    told = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
-    found = (_LISTED.fullmatch(line) for line in told.splitlines())
+def _installed_libraries() -> dict[str, Path]:
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
+    found = (_LISTED.fullmatch(line) for line in listed.splitlines())
     return {match[1]: Path(match[2]) for match in found if match is not None}
 
 

@@ -108,7 +108,7 @@ def make(out: Path) -> None:
 
 def build(folder: Path, version: str) -> Path:
     """Freeze vbdesk into `vbdesk.app`; returns its path."""
-    artefacts.fresh(folder)
+    artefacts.emptied(folder)
     svg = icons.mark_svg()
     icon = folder / "vbdesk.icns"
     icon.write_bytes(icons.icns({edge: icons.png(svg, edge) for edge in icons.ICNS_TYPES}))
@@ -146,7 +146,7 @@ def sign(application: Path, identity: str | None, folder: Path) -> None:
 
 def pack(application: Path, image: Path) -> None:
     """Write the disk image with the application and a link to Applications."""
-    stage = artefacts.fresh(application.parent / "stage")
+    stage = artefacts.emptied(application.parent / "stage")
     shutil.copytree(application, stage / application.name, symlinks=True)
     (stage / "Applications").symlink_to("/Applications")
     image.unlink(missing_ok=True)

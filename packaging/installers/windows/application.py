@@ -39,7 +39,7 @@ def assemble(out: Path, wheel: Path) -> Path:
         PinBroken: the interpreter is not the pinned one.
     """
     pinned = pins.load()["windows"]
-    place = artefacts.fresh(out / "windows" / "vbdesk")
+    place = artefacts.emptied(out / "windows" / "vbdesk")
     with zipfile.ZipFile(pins.fetch(pinned["embeddable"], pinned["sha256"], out / "downloads")) as interpreter:
         interpreter.extractall(place)
     packages = place / PACKAGES

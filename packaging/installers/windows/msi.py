@@ -30,7 +30,7 @@ _NOT_FOR_ONE_USER = "Policies are set for all users. Use the package for all use
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """For whom a package installs.
+    """The users that a package installs for: all, or one.
 
     Attributes:
         inside: a folder between `folder` and the program's own; recordings are in `%LOCALAPPDATA%\\vbdesk`.
@@ -53,7 +53,7 @@ def make(application: Path, version: str, scope: Scope, target: Path) -> Path:
     Args:
         application: the folder; it has `vbdesk-desk.exe` and `vbdesk.ico`.
         version: three numbers.
-        scope: for whom.
+        scope: the users that it installs for.
         target: folder of the package.
     """
     package = target / f"vbdesk-{version}-{scope.name}.msi"

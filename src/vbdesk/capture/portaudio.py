@@ -124,7 +124,7 @@ def open_output(sample_rate: int, callback: Callable[[Any, int, Any, Any], None]
 
 
 def _settings_of(sd: Any, index: int | None, kind: str) -> Any:
-    """What a device needs in addition: WASAPI takes only the rate and channels of its mixer, unless told to convert."""
+    """Extra settings of a device: WASAPI takes only the rate and channels of its mixer, unless it is set to convert."""
     interface = sd.query_hostapis(sd.query_devices(index, kind)["hostapi"])["name"]
     return sd.WasapiSettings(auto_convert=True) if interface == WASAPI else None
 

@@ -74,7 +74,7 @@ class ProtocolTask(_Strict):
         seconds: approximate duration.
         min_speech_s: net speech that it needs.
         counts: what counts as such: speech, or any voiced sound, as in a held vowel.
-        title, begin: in the reader's language; `begin` tells what happens first, with the field `{seconds}`.
+        title, begin: in the reader's language; `begin` says what happens first, with the field `{seconds}`.
         text: shown large while recording; blank lines separate paragraphs.
         picture: a drawing to show; None for text only.
     """

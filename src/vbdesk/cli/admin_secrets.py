@@ -97,10 +97,10 @@ def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Encrypt webhook secrets again that older keys encrypted. The service may run, and it may be repeated."""
     from vbdesk.service.kernel.secret_box import open_secrets
     from vbdesk.service.maintenance.resealing import any_sealed
-    from vbdesk.service.maintenance.resealing import reseal as seal_anew
+    from vbdesk.service.maintenance.resealing import reseal as reseal_all
 
     with opened_database(data_dir) as (settings, database):
-        count = seal_anew(database, open_secrets(settings, partial(any_sealed, database)))
+        count = reseal_all(database, open_secrets(settings, partial(any_sealed, database)))
     show({"resealed": count.older, "present": count.present, "unreadable": count.unreadable}, as_json)
 
 

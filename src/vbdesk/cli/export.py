@@ -264,7 +264,7 @@ def _options(
 def _read(
     groups: list[str], profile: str | None, data_dir: Path | None, language: str, results: Path | None
 ) -> "tuple[list[SubjectRecord], bool]":
-    """Read the subjects, all of the account if none is named; tell whether a profile was used, not the environment."""
+    """Read the subjects, all if none is named; returns whether a profile was used instead of the environment."""
     from vbdesk.report.subject_reader import read_subject
     from vbdesk.report.subject_record import RecordSource
 

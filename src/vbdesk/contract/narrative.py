@@ -22,7 +22,7 @@ History = Literal["changed", "changed_elsewhere", "unconfirmed", "in_line"]
 
 @dataclass(frozen=True, slots=True)
 class NarrativeFacts:
-    """What a narrative tells.
+    """The facts that a narrative reports.
 
     Attributes:
         overall: the overall level.
@@ -34,7 +34,7 @@ class NarrativeFacts:
         grades: evidence grades of the named signs, or `PLACEHOLDER`.
         confounders: of the strongest named sign.
         levels: of every sign.
-        history: how the recording compares with the subject's earlier ones; None if there is nothing to tell.
+        history: how the recording compares with the subject's earlier ones; None if there is nothing to report.
     """
 
     overall: Level
@@ -50,7 +50,7 @@ class NarrativeFacts:
 
 
 def history_of(signals: Sequence[LongitudinalSignal], unconfirmed: Collection[str]) -> History | None:
-    """What to tell of the history; None without one, or without a change to report.
+    """What to say about the history; None without one, or without a change to report.
 
     Args:
         signals: of one recording.

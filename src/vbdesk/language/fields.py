@@ -1,7 +1,8 @@
 """Templates with named fields, filled in the forms of a language.
 
 A template may come from a catalog or from stored data, so it is data: a field is a plain name, never an attribute or
-an index, and its format is one of numbers. What does not fit stands in the text as it is; nothing is raised.
+an index, and its format is one of numbers. A field that does not fit is left in the text as it is; nothing is
+raised.
 """
 
 import string
@@ -20,7 +21,7 @@ _CONVERSIONS: Mapping[str, Callable[[object], object]] = {"": lambda value: valu
 
 @runtime_checkable
 class Translatable(Protocol):
-    """A field that is a text for people itself."""
+    """A value of a field that is itself a text for people."""
 
     def translated(self) -> str:
         """The text in the reader's language."""
@@ -43,7 +44,7 @@ def filled(template: str, fields: Mapping[str, object], language: Language) -> s
 
 @lru_cache(maxsize=1024)
 def _parsed(template: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Text, then name, conversion and format of the field after it; what is no field of ours is text."""
+    """Text, then name, conversion and format of the field after it; a field that we do not allow is text."""
     pieces = []
     try:
         for text, name, spec, conversion in string.Formatter().parse(template):

@@ -26,7 +26,7 @@ def ngettext(one: str, many: str, count: int, /, **fields: object) -> str:
 
 
 def pgettext(context: str, text: str, /, **fields: object) -> str:
-    """A text whose English is ambiguous; `context` tells translators which meaning it has."""
+    """A text whose English is ambiguous; `context` shows translators which meaning it has."""
     language = current()
     return filled(catalog(language.name).pgettext(context, text), fields, language)
 

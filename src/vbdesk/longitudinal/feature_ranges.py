@@ -1,7 +1,7 @@
 """A person's vocal features against that person's own usual range.
 
 Each feature is brought to its own scale and divided by the usual SD within people. After that it is a series of the
-method like a sign: the same filter, personal variance, z and limits. The prior tells little and the readings decide.
+method like a sign: the same filter, personal variance, z and limits. The prior says little and the readings decide.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ class FeatureReading:
 
     Attributes:
         value: None where it was not measured.
-        version: of the analysis that measured it; None if the result does not tell.
+        version: of the analysis that measured it; None if the result does not state it.
         duration_s, voice_percentage, audio_clarity: quality of the recording; None where unknown.
     """
 
@@ -126,7 +126,7 @@ def _ranges(
         return {}
     steps, _ = gain_steps(days, timepoints.variance_factors.tolist(), sign_class, parameters.prior)
     filtered = run_filter(timepoints.values, steps, sign_class, parameters)
-    # around the norm: the least deviation is a score, which hardly moves far from 0.5, wherever the series began
+    # around the norm, which is a score of 0.5: the least deviation is in scores, and these hardly move far from 0.5
     around = replace(timepoints, values=timepoints.values - filtered.trait)
     departures = replace(filtered, trait=np.zeros_like(filtered.trait))
     changed = detect_anomalies(around, steps, departures, sign_class, parameters).anomaly[:, 0]

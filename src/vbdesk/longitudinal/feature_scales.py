@@ -62,7 +62,7 @@ class FeatureScales(StrictDataModel):
 
     Attributes:
         fit: what the variances were measured on.
-        min_earlier_days: days with earlier recordings before a range is told.
+        min_earlier_days: days with earlier recordings before a range is shown.
         level: of the range.
         sign_class: class of the method whose memory and limits hold for features.
     """

@@ -25,7 +25,7 @@ class FilterOutput:
         variance_ratio: the subject's own variance divided by the class's.
         raw_deviation: state + shift computed without clipping the reading.
         winsorised: the reading after clipping.
-        df: degrees of freedom of `variance_ratio`: what the prior and the readings tell of it.
+        df: degrees of freedom of `variance_ratio`: what the prior and the readings say about it.
         null_ratio: the ratio before the latest timepoints, which a change cannot have enlarged; z is measured with it.
         null_df: its degrees of freedom.
     """

@@ -70,7 +70,7 @@ class PersonalScaleRule(StrictDataModel):
         variance_clip: the same for its effect on the variance; the same value if None.
         clip_correction: makes the clipped variance unbiased.
         clip_by_certainty: widen both clips, as Student's t does, while the subject's variance is uncertain.
-        first_timepoint: timepoint from which readings tell the variance; the first one tells only the norm.
+        first_timepoint: timepoint from which readings show the variance; the first one shows only the norm.
         lag: latest timepoints that do not count in the variance of z, so that a change does not hide itself; at most
             `lag_share` of all timepoints.
         lag_share: see `lag`.

@@ -38,7 +38,7 @@ class VariancePrior:
 
     Attributes:
         median: half of the people vary less.
-        weight: what the distribution tells of a person, in readings; large where people are alike.
+        weight: what the distribution says about a person, in readings; large where people are alike.
         estimates: number of persons times signs.
     """
 
@@ -73,7 +73,7 @@ class Variability:
     Attributes:
         classes: by class of signs.
         state_share: share of the variance within a person that a session has in common, over the signs of all classes:
-            few people cannot tell the classes apart. None without halves of recordings.
+            a few people are not enough to separate the classes. None without halves of recordings.
         interval_variance: usual variance of a score's own interval in a reference recording, by sign.
     """
 

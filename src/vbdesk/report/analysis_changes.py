@@ -37,7 +37,7 @@ class AnalysisChange:
 def analysis_changes(points: Iterable[DataPoint], sign: str) -> tuple[AnalysisChange, ...]:
     """Changes of the calibration of one sign, in time order.
 
-    Readings without a known calibration are skipped: other services do not tell it.
+    Readings without a known calibration are skipped: other services do not state it.
     """
     known = [
         (point.recorded_at, signal.sign_version)

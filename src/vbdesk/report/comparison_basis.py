@@ -1,4 +1,4 @@
-"""With whom a result was compared, from the version that it names."""
+"""The people that a result was compared with, from the version that it names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

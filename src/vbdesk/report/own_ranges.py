@@ -56,7 +56,7 @@ def own_ranges_by_job(course: Iterable[CourseResult]) -> dict[str, OwnRanges]:
 
 
 def _version(result: ModelResult) -> str | None:
-    """Version of the analysis: that of its signs; None if a sign does not tell it."""
+    """Version of the analysis: that of its signs; None if a sign does not state it."""
     told = [signal.sign_version for signal in signals_of(result)]
     known = {without_widening(version) for version in told if version}
     return ";".join(sorted(known)) if known and all(told) else None

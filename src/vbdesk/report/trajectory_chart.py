@@ -109,7 +109,7 @@ def _sides(width: float) -> tuple[float, float]:
 
 
 def _beside(drawing: Drawing, shapes: Iterable[Shape]) -> None:
-    """Add what stands beside the charts, on the other side where lines begin at the right."""
+    """Add shapes next to the charts; where lines begin at the right, on the other side."""
     turned = current().right_to_left
     drawing.add(*(mirrored(shape, drawing.width) if turned else shape for shape in shapes))
 

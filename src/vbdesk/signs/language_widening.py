@@ -1,7 +1,7 @@
 """A more cautious comparison of rate and pauses for other languages and for second-language readers.
 
 The amounts are measured on second-language readers of English: the mean square of their z, above 1, is variance that
-the reference has to add. Nobody measured other languages; the same amounts stand in for them.
+the reference has to add. Nobody measured other languages; the same amounts are used for them.
 """
 
 import math

@@ -25,7 +25,7 @@ Ask = Callable[[NoticeSource, datetime, str], VersionNotice]
 
 
 class UpdateNoticeViewModel(QObject):
-    """Asks once a day at most, and only while there is an address; what is new is told in one line.
+    """Asks once a day at most, and only while there is an address; shows new versions in one line.
 
     Attributes:
         managed: whether the organisation has set the address, or that there is none.
@@ -48,7 +48,7 @@ class UpdateNoticeViewModel(QObject):
         self._lane.run(self._read, self._on_read, self._on_failed, name="update-notice")
 
     def choose(self, text: str) -> str | None:
-        """Choose where to ask; empty for nowhere. Returns why that cannot be used."""
+        """Set the address to ask; empty for none. Returns why it cannot be used, None if it can."""
         if self.managed:
             return None
         try:

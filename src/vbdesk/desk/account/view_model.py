@@ -67,7 +67,7 @@ class AccountViewModel(QObject):
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
         app_lock: locks the window; None in a program without one.
-        updates: tells of new versions; None in a program that does not ask.
+        updates: reports new versions; None in a program that does not ask.
 
     Signals:
         status_changed: (SyncStatus) the way to the service.

@@ -8,7 +8,7 @@ from vbdesk.contract.spoken_language import primary_language
 from vbdesk.language import Language, current
 
 _OWN_NAMES = {"en": "English", "es": "Español"}
-"""Where Qt's name tells a region, which our texts do not have."""
+"""Languages whose name in Qt includes a region, which our texts do not have."""
 
 
 def own_language_name(tag: str) -> str:

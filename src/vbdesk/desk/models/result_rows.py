@@ -261,13 +261,13 @@ def _change(signal: Signal) -> Change | None:
                 times=times,
             )
         return Change("equals", _("In own range"), sentence, z, stands_out=False)
-    sentence = _outside(times, above=above, unusual=bool(signal.anomaly))
+    sentence = _beyond_baseline(times, above=above, unusual=bool(signal.anomaly))
     if above:
         return Change("arrow-up", _("Above baseline"), sentence, z, stands_out=True)
     return Change("arrow-down", _("Below baseline"), sentence, z, stands_out=True)
 
 
-def _outside(times: float, *, above: bool, unusual: bool) -> str:
+def _beyond_baseline(times: float, *, above: bool, unusual: bool) -> str:
     if above and unusual:
         return _(
             "Above baseline, by {times:.1f} times this person's own variability: unusual for this person.", times=times

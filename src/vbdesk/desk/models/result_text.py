@@ -92,7 +92,7 @@ class ResultReading:
         voice: of the whole recording.
         speakers: one reading for each, if they were separated.
         metrics: sound of the voice in the whole recording.
-        compared: with whom the voice was compared, as a sentence.
+        compared: the people that the voice was compared with, as a sentence.
         flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
         notes: what limits this result, as sentences.
         versions: of the calibrations that scored it.

@@ -88,7 +88,7 @@ class Review:
 
     @property
     def silence(self) -> Silence:
-        """Whether there is any sound; a file of zeros tells nothing about a microphone."""
+        """Whether there is any sound; a file of zeros says nothing about a microphone."""
         of_file = self.source.origin is Origin.FILE or bool(self.source.metadata.source_sha256)
         return Silence.SILENT if of_file and self.check.silence is Silence.MUTED else self.check.silence
 

@@ -131,7 +131,7 @@ class ResultViewModel(QObject):
 
     @Slot()
     def confirm_voice(self) -> None:
-        """The voice of the recording is that of its subject, whatever the comparison says."""
+        """Note that the voice of the recording is that of its subject, even if the comparison doubts it."""
         take_id = None if self.view is None else self.view.recording.take_id
         if take_id is not None:
             self._tasks.start(

@@ -1,4 +1,4 @@
-"""The notice that the organisation wants the app lock, where it is not set up; told whenever a profile is opened."""
+"""The notice that the organisation wants the app lock, which is not set up; shown when a profile is opened."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -28,23 +28,23 @@ class LockNotice(QObject):
         self._due = self._missing = False
 
     def begin(self) -> None:
-        """The pages of a profile are shown: say it as soon as the lock is known to be missing."""
+        """Begin with an opened profile: show the message as soon as the lock is known to be missing."""
         self._due, self._missing = True, False
         self.show_again()
 
     @Slot()
     def end(self) -> None:
-        """Say nothing until the next profile is opened."""
+        """Hide the message until the next profile is opened."""
         self._due = False
         self.show_again()
 
     def set_missing(self, missing: bool) -> None:
-        """Tell whether the organisation wants the lock, this profile can have it, and it is not set up."""
+        """Set whether the organisation wants the lock, this profile can have it, and it is not set up."""
         self._missing = missing
         self.show_again()
 
     def show_again(self) -> None:
-        """Show the message as it has to be, in the reader's language."""
+        """Show or hide the message as needed, in the reader's language."""
         if self._due and self._missing:
             sentence = _("Your organisation asks for the app lock. Choose a passphrase for it under Account.")
             self.banner.say(Tone.WARN, sentence, action=_("Open Account"))

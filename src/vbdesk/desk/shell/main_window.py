@@ -63,7 +63,7 @@ class _Unfinished(Protocol):
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A page that can be made anew and show the same place."""
+    """A page that can be built again and then show the same place."""
 
     def place(self) -> object:
         """The argument with which a new page shows it."""
@@ -194,7 +194,7 @@ class MainWindow(QMainWindow):
         self._stack.setCurrentWidget(page)
 
     def cover(self, page: QWidget) -> None:
-        """Show only `page`, in place of everything that the window has; recording and sending go on."""
+        """Show only `page` and hide everything else; recording and sending go on."""
         for built in self._built.values():
             for playback in built.findChildren(Playback):
                 if playback.playing:
@@ -202,7 +202,7 @@ class MainWindow(QMainWindow):
         self._cover.put_on(page)
 
     def uncover(self) -> None:
-        """Show again what `cover` took away."""
+        """Show again what `cover` hid."""
         self._cover.take_off()
 
     def is_recording(self) -> bool:
@@ -265,7 +265,7 @@ class MainWindow(QMainWindow):
         return self._shown is not None and not self._cover.is_on
 
     def language_hindrance(self) -> str:
-        """Why the pages cannot be made anew in another language now; empty if they can."""
+        """Why the pages cannot be built again in another language now; empty if they can."""
         if self.is_recording():
             return _("A recording is running. Change the language when it has ended.")
         for key, page in self._built.items():
@@ -275,7 +275,7 @@ class MainWindow(QMainWindow):
         return ""
 
     def show_language(self) -> None:
-        """Make everything that is shown anew in the reader's language, at the same place."""
+        """Build the shown page and all texts again in the reader's language, at the same place."""
         self.setUpdatesEnabled(False)
         try:
             self._sidebar.show_titles({spec.key: spec.title() for spec in self._specs.values() if spec.in_sidebar})
@@ -287,11 +287,11 @@ class MainWindow(QMainWindow):
             self._show_profiles(self._profiles)
             self._show_status(self._workspace.sync.status)
             self._show_warning(self._warning)
-            self._make_pages_anew(self._shown)
+            self._rebuild_pages(self._shown)
         finally:
             self.setUpdatesEnabled(True)
 
-    def _make_pages_anew(self, shown: str) -> None:
+    def _rebuild_pages(self, shown: str) -> None:
         page, argument = self._built[shown], None if shown == _RECORD else self._argument
         if isinstance(page, _Placed):
             argument = page.place()
@@ -315,7 +315,7 @@ class MainWindow(QMainWindow):
         self.open_page(_RECORD, FilesRoute(tuple(paths)))
 
     def running_parts(self) -> list[Stoppable]:
-        """Ask what runs in the pages to stop and return it; a recording is stopped and kept."""
+        """Ask the running parts of all pages to stop, and return them; a recording is stopped and kept."""
         parts: list[Stoppable] = []
         for page in self._built.values():
             if isinstance(page, _Recording):

@@ -1,4 +1,4 @@
-"""The language that the window is read in: of texts, of Qt's own dialogs, and the direction of lines."""
+"""The language of the window: of its texts, of Qt's own dialogs, and the direction of lines."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ class ReadingLanguage(QObject):
         managed: whether the organisation has set the language.
 
     Signals:
-        changed: texts are in another language now; what is shown has to be made anew.
+        changed: texts are in another language now; everything on the screen has to be built again.
         failed: (str) why the language stays as it is.
     """
 
@@ -60,7 +60,7 @@ class ReadingLanguage(QObject):
         return [(name.replace("_", "-"), own_name(name)) for name in available_languages()]
 
     def choose(self, tag: str) -> str:
-        """Show everything in a language as soon as its texts are read; returns why it stays as it is, or nothing."""
+        """Show everything in a language as soon as its texts are loaded; returns why not, or nothing."""
         why = managed_words() if self.managed else self.hindrance()
         if not why and tag != self.tag:
             self._lane.run(lambda context: self._prepared(context, tag), self._on_ready, self._on_failed)

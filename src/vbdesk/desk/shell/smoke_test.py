@@ -1,6 +1,6 @@
-"""A walk through the desk without a person, for `vbdesk desk --smoke`: it tells whether an installation works.
+"""A walk through the desk without a person, for `vbdesk desk --smoke`: it shows whether an installation works.
 
-What it says is for logs and workflows: the names of its steps.
+Its output is for logs and workflows: the names of its steps.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ _Page = TypeVar("_Page", bound=QWidget)
 
 
 class SmokeFailed(Exception):
-    """Something else happened than a person would see in a working installation."""
+    """The window does not show what a working installation shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Step:
 
 
 def _shown(page: QWidget | None, kind: type[_Page]) -> _Page:
-    """The page that shows; raises SmokeFailed if it is another one."""
+    """The page that is shown; raises SmokeFailed if it is of another kind."""
     if not isinstance(page, kind):
         raise SmokeFailed(type(page).__name__)
     return page
@@ -85,7 +85,7 @@ class SmokeTest(QObject):
         except StopIteration:
             self.passed = True
             self._end("passed")
-        except Exception as error:  # whatever it is, the installation does not work
+        except Exception as error:  # any error means that the installation does not work
             self._end(f"failed: {self._step.name}: {type(error).__name__}: {error}")
 
     def _end(self, words: str) -> None:

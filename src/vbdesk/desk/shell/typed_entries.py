@@ -1,4 +1,4 @@
-"""What a person typed into a page, and the page does not keep yet."""
+"""Entries that a person typed into a page and the page has not saved yet."""
 
 from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QKeySequenceEdit, QLineEdit, QPlainTextEdit, QWidget
 
@@ -12,7 +12,7 @@ def search_field(page: QWidget) -> QLineEdit | None:
 def has_unsaved_entry(page: QWidget) -> bool:
     """Whether a field that the page shows has typed text or a secret.
 
-    A page that has kept what was typed sets the text of the field anew.
+    After a page has saved an entry, it sets the text of the field again, so that Qt no longer calls it modified.
     """
     search = search_field(page)
     lines = (line for line in page.findChildren(QLineEdit) if line is not search and not _is_part(line))

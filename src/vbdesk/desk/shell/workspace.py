@@ -75,7 +75,7 @@ class Workspace(QObject):
         results: jobs, results and trajectories of the service.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
-        arrived: tells when results have come.
+        arrived: signals that results have come.
         look: of its reports.
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.

@@ -31,7 +31,7 @@ PRINTED = "pdf"
 DRAWN = (PRINTED, *CHARTS)
 """Formats with a look."""
 SIGNED = ("pdf", "fhir")
-"""Formats that tell who has read."""
+"""Formats that name the person who read the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class SubjectExport(QObject):
         self._task: Task | None = None
         self.saved: Path | None = None
         self.printable: PrintOrder | None = None
-        self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
+        self._request: tuple[ExportRequest, TrajectoryRead] | None = None
 
     @property
     def busy(self) -> bool:
@@ -132,27 +132,27 @@ class SubjectExport(QObject):
         """How the subject is shown, in one line."""
         return self._library.subject_notes.shown(group_id).words
 
-    def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
+    def start(self, request: ExportRequest, read: TrajectoryRead) -> None:
         """Export the subject of `read`, the page's content."""
         if self.busy:
             return
-        self._wish, self.printable = (wish, read), None
+        self._request, self.printable = (request, read), None
         look = self.look.current
 
         def work(context: TaskContext) -> _Written:
-            return self._export(context, wish, read, look)
+            return self._export(context, request, read, look)
 
         self.busy_changed.emit(True)
         self._task = self._tasks.start(
             work, self._on_done, self._on_failed, self._on_progress, self._on_finished, name="export"
         )
 
-    def print_report(self, wish: ExportRequest, read: TrajectoryRead) -> None:
-        """Print the report that `wish` describes; its folder does not count."""
+    def print_report(self, request: ExportRequest, read: TrajectoryRead) -> None:
+        """Print the report that `request` describes; its folder is not used."""
         look = self.look.current
 
         def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
-            content = self._content(context, wish, read, look)
+            content = self._content(context, request, read, look)
             return pages_for_paper([content.record], content.options, letter), content.remark
 
         self.printing.start(self._order(read.group_id, pages))
@@ -167,61 +167,61 @@ class SubjectExport(QObject):
 
     def replace(self) -> None:
         """Replace the existing files, after the user confirmed."""
-        if self._wish is not None:
-            wish, read = self._wish
-            self.start(replace(wish, replace=True), read)
+        if self._request is not None:
+            request, read = self._request
+            self.start(replace(request, replace=True), read)
 
     def cancel(self) -> None:
         """Stop; nothing is written."""
         if self._task is not None:
             self._task.cancel()
 
-    def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead, look: Look) -> _Written:
+    def _export(self, context: TaskContext, request: ExportRequest, read: TrajectoryRead, look: Look) -> _Written:
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
 
-        kind = ExportFormat(wish.kind)
+        kind = ExportFormat(request.kind)
         stem = file_stems([read.group_id])[read.group_id]
-        folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
-        if not wish.replace:
+        folder = Path(request.folder) / f"{stem}-{kind}" if kind.one_folder else Path(request.folder)
+        if not request.replace:
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
-        content = self._content(context, wish, read, look)
+        content = self._content(context, request, read, look)
         files = export_files(kind, [content.record], content.options)
         context.check()
-        write_files(folder, files, overwrite=wish.replace)
+        write_files(folder, files, overwrite=request.replace)
         self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
 
         def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
             return pages_for_paper([content.record], content.options, letter), content.remark
 
-        order = self._order(read.group_id, pages) if wish.kind == PRINTED else None
+        order = self._order(read.group_id, pages) if request.kind == PRINTED else None
         return _Written(folder if kind.one_folder else folder / next(iter(files)), content.remark, order)
 
-    def _content(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead, look: Look) -> _Content:
-        """On a worker: the subject as `wish` wants it, read from the service where necessary."""
+    def _content(self, context: TaskContext, request: ExportRequest, read: TrajectoryRead, look: Look) -> _Content:
+        """On a worker: the content for `request`, read from the service where necessary."""
         from vbdesk.report.documents.compiler import missing_letters  # the report's libraries are slow to import
         from vbdesk.report.documents.report_input import ReportOptions, ReportScope
         from vbdesk.report.exports import ExportFormat
         from vbdesk.report.sign_off import SignOff
 
-        kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
+        kind, now = ExportFormat(request.kind), datetime.now(UTC).replace(microsecond=0)
         printed = kind is ExportFormat.PDF
         options = ReportOptions(
             exported_at=now,
             zone=now.astimezone().tzinfo or UTC,
-            scores=wish.scores,
-            subject_line=self._library.subject_notes.note_of(read.group_id).line if wish.name and printed else "",
+            scores=request.scores,
+            subject_line=self._library.subject_notes.note_of(read.group_id).line if request.name and printed else "",
             letterhead=self._library.letterhead.read() if printed else None,
-            scope=ReportScope.OVER_TIME if wish.over_time else ReportScope.RECORDING,
-            sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
+            scope=ReportScope.OVER_TIME if request.over_time else ReportScope.RECORDING,
+            sign_off=SignOff(request.reader, now) if request.reader and request.kind in SIGNED else None,
             look=look,
         )
-        record = self._record(context, wish.kind, read)
+        record = self._record(context, request.kind, read)
         if kind.one_folder:
             [record] = with_details(self._library, [record])
         if kind is ExportFormat.FHIR:
             [record] = with_consents(self._library, [record])
-        words = options.subject_line + (wish.reader if options.sign_off is not None else "")
+        words = options.subject_line + (request.reader if options.sign_off is not None else "")
         missing = missing_letters(words) if printed else ""
         remark = (
             _("The report's fonts lack these letters, which print as squares: {letters}", letters=missing)

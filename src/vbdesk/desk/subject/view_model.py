@@ -336,7 +336,7 @@ class SubjectViewModel(QObject):
 
 
 def _shown_by(reading: SubjectReading) -> tuple[object, ...]:
-    """What tells apart two readings of a subject."""
+    """The parts of a reading that the page shows, to find out whether two readings look the same."""
     rows = [(row.key, row.excluded, row.lacks_consent) for row in reading.rows]
     chart = reading.chart
     return reading.computed_at, reading.sentence, chart.marks, chart.jobs, chart.voice_questions, rows

@@ -365,7 +365,7 @@ class SubjectsPage(QWidget):
 
 
 def _choice(icon: str, name: str, options: list[tuple[str, str]]) -> ChoiceField:
-    """A field with labels and what each stands for."""
+    """A field with labels and the value of each."""
     field = ChoiceField(icon)
     field.setAccessibleName(name)
     field.setAccessibleDescription(name)  # Qt uses the chosen item as the name of a combo box without a label

@@ -18,7 +18,7 @@ class LabelCell:
         ink: colour token.
         strong: in a heavier weight.
         right: aligned to the right edge.
-        name: an id, whose end tells it from others: long ones are cut in the middle.
+        name: an id. Ids often differ at the end, so long ones are cut in the middle.
     """
 
     text: str

@@ -86,7 +86,7 @@ class CorrectionCard(QWidget):
         self.reason.clear()
         for key, words in reasons:
             self.reason.addItem(words, key)
-        self.reason.setCurrentIndex(-1)  # a reason that nobody chose would stand in the audit log
+        self.reason.setCurrentIndex(-1)  # else the audit log would name a reason that nobody chose
         self.choice.choose(next(iter(offered)))
         self._show_choice(self.choice.choice())
         self.choice.setFocus()

@@ -213,7 +213,7 @@ class ChoiceField(QComboBox):
     def setAccessibleName(self, name: str) -> None:  # noqa: D102
         super().setAccessibleName(name)
         if not self.accessibleDescription():
-            self.setAccessibleDescription(name)  # without a label next to it, Qt tells only the chosen item
+            self.setAccessibleDescription(name)  # without a label next to it, Qt reports only the chosen item
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

@@ -97,7 +97,7 @@ def style_sheet(colours: Palette, px: Callable[[float], int]) -> str:
     """The style sheet for these colours; `px` scales a measure of the design to the text size.
 
     Qt mirrors layouts but not style sheets, except for the padding of line edits. So the rules with sides are there for
-    both directions: another sheet would style every widget anew.
+    both directions: another sheet would style every widget again.
     """
     values: dict[str, str] = asdict(colours)
     caption = px(TYPE_SCALE[Role.CAPTION].size)

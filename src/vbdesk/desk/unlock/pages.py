@@ -194,7 +194,7 @@ class UnlockPage(_KeyPage):
 
 
 class LockPage(UnlockPage):
-    """The whole window while it is locked; says that a recording goes on, and nothing of whom."""
+    """The whole window while it is locked; says that a recording goes on, but not of which subject."""
 
     def __init__(self, model: UnlockViewModel) -> None:
         super().__init__(model, title=_("vbdesk is locked"))

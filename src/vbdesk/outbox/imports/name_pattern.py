@@ -40,7 +40,7 @@ class NameFinding:
 class NamePattern:
     """A pattern; without text it finds the time automatically, and no subject.
 
-    `{subject}`, `{date}`, `{time}`, `{year}`, `{month}` and `{day}` stand for these, `*` for anything. A pattern with
+    `{subject}`, `{date}`, `{time}`, `{year}`, `{month}` and `{day}` match these, `*` matches anything. A pattern with
     `/` begins with the name of the folder. The suffix of the file does not count.
     """
 

@@ -34,7 +34,7 @@ class ConsentChange(StrEnum):
 
 
 class ConsentState(StrEnum):
-    """Where the consent of a subject stands."""
+    """The state of a subject's consent."""
 
     NONE = "none"
     IN_FORCE = "in_force"
@@ -78,7 +78,7 @@ class ConsentEvent:
 
 @dataclass(frozen=True, slots=True)
 class ConsentStatus:
-    """Where the consent of a subject stands at a moment.
+    """The state of a subject's consent at a moment, and the event that decides it.
 
     Attributes:
         kind: what is in force; None if nothing is.
@@ -116,7 +116,7 @@ _TICK_LASTS = timedelta(hours=24)
 
 
 def status_of(events: Iterable[ConsentEvent], at: datetime) -> ConsentStatus:
-    """Where the consent of one subject stands for a recording made `at`.
+    """The state of one subject's consent for a recording made `at`.
 
     A withdrawal counts for every recording, an end only for those made after it. A consent covers earlier recordings
     too: it was asked for them.

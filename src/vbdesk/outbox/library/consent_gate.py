@@ -31,11 +31,11 @@ class ConsentList:
     subjects: Mapping[str, SubjectConsent] = field(default_factory=dict)
 
     def status(self, group_id: str, at: datetime) -> ConsentStatus:
-        """Where the consent of a subject stands for a recording made `at`."""
+        """The state of a subject's consent for a recording made `at`."""
         return consent_of(self.subjects, group_id, at)
 
     def of_recording(self, item: RecordingItem) -> ConsentStatus:
-        """Where the consent for a recording stands."""
+        """The state of the consent for a recording."""
         return self.status(item.group_id, item.recorded_at)
 
     def is_missing(self, item: RecordingItem) -> bool:
@@ -48,7 +48,7 @@ class ConsentList:
 
 
 NOT_ASKED_FOR = ConsentList(ConsentRules(policy=ConsentPolicy.OFF))
-"""For lists that say nothing of consent."""
+"""For lists that do not mention consent."""
 
 
 class ConsentGate:

@@ -26,11 +26,11 @@ class SubjectConsent:
     unreadable: bool = False
 
     def status(self, at: datetime) -> ConsentStatus:
-        """Where it stands for a recording made `at`."""
+        """The state of the consent for a recording made `at`."""
         return ConsentStatus(ConsentState.UNREADABLE) if self.unreadable else status_of(self.events, at)
 
 
-def sealed_row(event: ConsentEvent, cipher: ColumnCipher) -> tuple[str, str, bytes]:
+def encrypted_row(event: ConsentEvent, cipher: ColumnCipher) -> tuple[str, str, bytes]:
     """An event as a row of `consents`."""
     content = json.dumps(event_json(event)).encode()
     return event.event_id, event.group_id, cipher.encrypt(content, _place(event.event_id, event.group_id))
@@ -60,7 +60,7 @@ def read_consents(rows: Iterable[sqlite3.Row], cipher: ColumnCipher) -> dict[str
 
 
 def consent_of(consents: Mapping[str, SubjectConsent], group_id: str, at: datetime) -> ConsentStatus:
-    """Where the consent of a subject stands for a recording made `at`, by events that were read before."""
+    """The state of a subject's consent for a recording made `at`, by events that were read before."""
     known = consents.get(group_id)
     return NO_CONSENT if known is None else known.status(at)
 

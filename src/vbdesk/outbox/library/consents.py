@@ -15,7 +15,7 @@ from vbdesk.outbox.library.consent import (
     event_of_tick,
     plain_name,
 )
-from vbdesk.outbox.library.consent_rows import SubjectConsent, read_consents, sealed_row
+from vbdesk.outbox.library.consent_rows import SubjectConsent, encrypted_row, read_consents
 from vbdesk.outbox.library.consent_wordings import ConsentWording
 from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.store import Store
@@ -37,7 +37,7 @@ class Consents:
         return read_consents(self._store.rows(query, (group_id,)), self._store.cipher).get(group_id, SubjectConsent())
 
     def status(self, group_id: str, at: datetime | None = None) -> ConsentStatus:
-        """Where the consent of a subject stands for a recording made `at`; now if None."""
+        """The state of a subject's consent for a recording made `at`; now if None."""
         return self.of(group_id).status(at or self._store.clock.now())
 
     def give(
@@ -120,6 +120,6 @@ class Consents:
         """Add an event, unless there is one with its id. Within a transaction."""
         if self._store.rows("SELECT 1 FROM consents WHERE event_id = ?", (event.event_id,)):
             return False
-        self._store.add("consents", *sealed_row(event, self._store.cipher))
+        self._store.add("consents", *encrypted_row(event, self._store.cipher))
         self._store.note(what, detail=f"{event.change}, {event.kind}, {event.event_id}")
         return True

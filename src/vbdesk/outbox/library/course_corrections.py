@@ -6,7 +6,7 @@ service, one step at a time: the recording is in the new group, and that was ver
 Every step may be repeated, so a lost answer or a crash only delays it. Entries of one recording are done in their
 order, so undoing a correction is one more correction.
 
-Entries stay: they tell which trajectories are older than a correction, and what can be put back.
+Entries stay: they show which trajectories are older than a correction, and what can be put back.
 """
 
 import json

@@ -6,7 +6,7 @@
 | macOS   | `org.vbdesk.desk.plist` in `/Library/Managed Preferences`, then in the user's folder there         |
 | Linux   | `/etc/vbdesk/policy.toml`                                                                          |
 
-The first place wins for each entry. An entry that is unknown or wrong is ignored and told; the others hold.
+The first place wins for each entry. An entry that is unknown or wrong is ignored and reported; the others hold.
 """
 
 import getpass
@@ -89,7 +89,7 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
     """Read what is set on this computer; takes about a millisecond. Never raises: faults are in the result."""
     found: dict[str, object] = {}
     faults: list[Message] = []
-    for place, read in _places(platform):
+    for place, read in _sources(platform):
         try:
             values = read()
         except FileNotFoundError:
@@ -199,7 +199,7 @@ _ENTRIES: dict[str, tuple[str, Callable[[object], object]]] = {
 }
 
 
-def _places(platform: str) -> Iterator[tuple[str, Callable[[], Values]]]:
+def _sources(platform: str) -> Iterator[tuple[str, Callable[[], Values]]]:
     """Where the system keeps such settings, the strongest first; reading raises FileNotFoundError if there are none."""
     if platform == "win32":
         for hive in ("HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER"):

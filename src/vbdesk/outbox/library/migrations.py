@@ -14,7 +14,7 @@ from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent import event_of_tick
-from vbdesk.outbox.library.consent_rows import sealed_row
+from vbdesk.outbox.library.consent_rows import encrypted_row
 from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of, row_is_authentic
 from vbdesk.outbox.library.structure import TableMissing, check_columns, is_ours, rebuild, trigger_drop_statements
 from vbdesk.outbox.library.table_checksums import open_sums, seal_sums, sums_of
@@ -215,7 +215,7 @@ def _move_ticks_to_consents(connection: sqlite3.Connection, cipher: ColumnCipher
         ticked_at = _ticked_at(dict(row), cipher)
         if ticked_at is not None:
             event = event_of_tick(row["group_id"], ticked_at)
-            connection.execute("INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", sealed_row(event, cipher))
+            connection.execute("INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", encrypted_row(event, cipher))
     if was_whole:
         _seal_tables(connection, cipher)
 

@@ -1,4 +1,4 @@
-"""What a recording says about its language: of its protocol, or of its subject."""
+"""The language of a recording: stated, from its protocol, or from its subject."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ _NOT_SENT = (OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTI
 
 
 def with_language_of_subject(metadata: TakeMetadata, subject: SpokenLanguage) -> TakeMetadata:
-    """The metadata with what is not stated yet; `subject` is what is noted about the subject."""
+    """The metadata with the missing parts of the language; `subject` is what is noted about the subject."""
     prompts = metadata.capture.get("language")
     shown = prompts if isinstance(prompts, str) and prompts else None
     noted = shown or subject.language if metadata.protocol in _GIVEN_WORDS else subject.language or shown
@@ -39,7 +39,7 @@ def follow_subject(store: Store, group_id: str, before: SpokenLanguage, after: S
 
 
 def with_language_of_other(metadata: TakeMetadata, before: SpokenLanguage, after: SpokenLanguage) -> TakeMetadata:
-    """The metadata with what is noted `after` in place of what it took from its subject `before`."""
+    """The metadata with `after` in place of what it took from its subject's language `before`."""
     taken = with_language_of_subject(replace(metadata, spoken=SpokenLanguage()), before).spoken
     stated = metadata.spoken
     own = SpokenLanguage(

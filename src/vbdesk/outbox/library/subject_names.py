@@ -77,7 +77,7 @@ def alias_fault(alias: str) -> str | None:
 
 
 def new_group_id(taken: Container[str] = ()) -> str:
-    """A random id for a subject with an alias; tells nothing about it."""
+    """A random id for a subject with an alias; reveals nothing about it."""
     while True:
         group_id = "s-" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(_ID_LENGTH))
         if group_id not in taken:

@@ -106,7 +106,7 @@ class SubjectNotes:
             if kept == SubjectNote():
                 self._store.drop("subjects", group_id)
             else:
-                self._store.put("subjects", group_id, self._sealed(group_id, kept))
+                self._store.put("subjects", group_id, self._encrypted(group_id, kept))
             before = self.note_of(group_id).spoken
             if kept.spoken != before:
                 follow_subject(self._store, group_id, before, kept.spoken)
@@ -205,7 +205,7 @@ class SubjectNotes:
             )
         return found
 
-    def _sealed(self, group_id: str, note: SubjectNote) -> bytes:
+    def _encrypted(self, group_id: str, note: SubjectNote) -> bytes:
         content: dict[str, object] = {"text": note.text, "tags": note.tags}
         if note.alias:
             content["alias"] = note.alias

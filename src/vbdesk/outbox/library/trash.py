@@ -135,7 +135,7 @@ class Trash:
             self._times.review(take_id)  # more may be known about the clock by now
 
     def destroy(self, take_ids: Collection[str], detail: str = _FROM_TRASH, part: AuditPart | None = None) -> None:
-        """Destroy the keys of recordings in the trash, then their sounds; what is not there is left out.
+        """Destroy the keys of recordings in the trash, then their sounds; ids that are not there are skipped.
 
         Args:
             take_ids: the recordings.

@@ -110,7 +110,7 @@ class ResultRepository:
     def newest_listed(self, listed: Mapping[str, datetime | None]) -> dict[str, datetime | None]:
         """When each subject's newest recording was made, by the service's list of subjects.
 
-        If that recording was excluded or moved since, the list is too old: the subject's history tells the newest.
+        If that recording was excluded or moved since, the list is too old: the subject's history has the newest.
         """
         newest = dict(listed)
         entries = self._library.corrections.all()

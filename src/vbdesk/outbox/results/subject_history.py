@@ -203,7 +203,7 @@ def _signs_of(items: Sequence[RecordingItem]) -> list[SignTrajectory]:
 
 
 def _signs_in(points: Sequence[DataPoint], items: Sequence[RecordingItem]) -> list[SignTrajectory]:
-    """The signs of these data points, without estimates; a label that no result tells is made from the name."""
+    """The signs of these data points, without estimates; a label that no result has is made from the name."""
     labels = _labels(items)
     names = dict.fromkeys(signal.name for point in points for signal in point.signals)
     return [_empty_sign(name, labels.get(name, name.replace("-", " ").title())) for name in names]

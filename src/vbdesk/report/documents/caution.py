@@ -1,4 +1,4 @@
-"""What a reader must know of every result: that it is no diagnosis, how often it is wrong, with whom it compares."""
+"""Cautions for every result: it is no diagnosis, how often it is wrong, and the people it is compared with."""
 
 from vbdesk.language import _
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis
@@ -32,7 +32,7 @@ def flagged_text(model: str, share: float | None) -> str:
 
 
 def compared_text(basis: ComparisonBasis) -> str:
-    """With whom a result was compared."""
+    """The people that a result was compared with, as a sentence."""
     match basis.kind:
         case Basis.SHIPPED:
             return _(

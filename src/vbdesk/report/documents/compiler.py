@@ -117,7 +117,7 @@ def _compile(
             timestamp=None if made_at is None else int(made_at.timestamp()),
         )
     if made is None:
-        raise TypeError("Typst writes a file only where it is told to.")
+        raise TypeError("Typst returned no document: it writes a file only if it gets a path.")
     return [made] if isinstance(made, bytes) else made
 
 

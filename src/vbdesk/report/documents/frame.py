@@ -30,7 +30,7 @@ def document_frame(
     Args:
         options: print options.
         title: at the top of the document.
-        name: the subject, or what stands for several.
+        name: the subject, or a text for several.
         description: one sentence of the document's metadata.
         attachments: attached files.
     """

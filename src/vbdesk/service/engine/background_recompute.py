@@ -128,7 +128,7 @@ class BackgroundRecompute:
         with context.database.writing() as connection:
             ours = leases.take(connection, TASK, self._holder, self._time.now(connection), self._longest)
         if not ours:
-            self._pass = None  # the holder searches by itself
+            self._pass = None  # the holder of the lease searches
             self._report(0, 0)
         return ours
 

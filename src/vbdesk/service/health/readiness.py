@@ -97,7 +97,7 @@ class Readiness:
 
 def api_readiness(context: Context) -> Readiness:
     """Create the readiness of a process that serves the API."""
-    return Readiness(context.draining.is_set, _outside(context), {"disk": _disk(context)})
+    return Readiness(context.draining.is_set, _dependency_checks(context), {"disk": _disk(context)})
 
 
 def worker_readiness(context: Context, jobs: RunsJobs) -> Readiness:
@@ -117,7 +117,7 @@ def worker_readiness(context: Context, jobs: RunsJobs) -> Readiness:
             raise NotReady("cannot_start")
 
     inside = {"disk": _disk(context), "engine": engine, "heartbeat": heartbeat, "children": children}
-    return Readiness(context.draining.is_set, _outside(context), inside)
+    return Readiness(context.draining.is_set, _dependency_checks(context), inside)
 
 
 def _disk(context: Context) -> Check:
@@ -128,7 +128,7 @@ def _disk(context: Context) -> Check:
     return disk
 
 
-def _outside(context: Context) -> dict[str, tuple[Check, float]]:
+def _dependency_checks(context: Context) -> dict[str, tuple[Check, float]]:
     def database() -> None:
         with context.database.reading() as connection:
             state = status(connection).state

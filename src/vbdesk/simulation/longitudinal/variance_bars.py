@@ -1,7 +1,8 @@
 """False alarms and power over the whole spread of personal variances: the bars of the second version.
 
-Subjects here have a within-person variance (state and reading, started logit) that the method is not told. Their truth
-is not the fitted model: heavy tails, imprecise qualities, a memory of half to twice the assumed one, jittered days.
+Subjects here have a within-person variance (state and reading, started logit) that the method does not know. Their
+truth is not the fitted model: heavy tails, imprecise qualities, a memory of half to twice the assumed one, jittered
+days.
 """
 
 from collections.abc import Iterator, Sequence

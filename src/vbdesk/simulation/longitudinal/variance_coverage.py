@@ -1,6 +1,6 @@
 """How often the intervals of the method contain what they claim, for steady people who vary little and much.
 
-The subjects are those of the false alarms: their variance, memory and quality differ from what the method is told.
+The subjects are those of the false alarms: their variance, memory and quality differ from what the method assumes.
 """
 
 from collections.abc import Iterator, Sequence
