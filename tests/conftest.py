@@ -86,13 +86,6 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def rules_of_windows(request):
-    """Some tests run under Windows' rules for open files."""
-    with windows_files.applied(request.node.nodeid.startswith(windows_files.RULED)):
-        yield
-
-
-@pytest.fixture(autouse=True)
 def permissions_of_an_earlier_program(monkeypatch):
     """A command that a test runs in this process restricts its files for good; that ends with the test."""
     before = os.umask(0o077)

@@ -71,15 +71,10 @@ def test_what_windows_allows_is_done(taken, code):
     as_vbdesk(code, **taken)
 
 
-def test_other_tests_run_without_the_rules(taken):
-    with windows_files.applied(False):
+def test_a_test_can_lift_the_rules(taken):
+    with windows_files.lifted():
         as_vbdesk("os.unlink(folder / 'open')", **taken)
     assert not (taken["folder"] / "open").exists()
-
-
-def test_the_listed_tests_exist():
-    root = Path(__file__).parents[1]
-    assert [name for name in windows_files.RULED if not list(root.glob(f"{name}*"))] == []
 
 
 def test_tests_and_other_packages_are_left_alone(taken):

@@ -1,4 +1,4 @@
-"""Windows' rules for open files, on Linux: what vbdesk may not do there fails here too, in the tests of `RULED`.
+"""Windows' rules for open files, on Linux: what vbdesk may not do there fails here too, in every test.
 
 Windows refuses to delete, rename or replace a file that a program has open, a folder with such a file in it, a rename
 to a name that is taken, and to flush a file that was opened for reading only. `install` lets calls from `src/vbdesk` in
@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,40 +25,19 @@ STANDARD = str(Path(os.__file__).parent) + os.sep
 refused: list[str] = []
 """What was refused, with the place in vbdesk, since the start of this process."""
 
-RULED = (
-    "tests/capture/test_crash_recovery.py",
-    "tests/capture/test_encrypted_take.py",
-    "tests/capture/test_take.py",
-    "tests/cli/test_bundle.py",
-    "tests/cli/test_export.py",
-    "tests/client/",
-    "tests/outbox/",
-    "tests/report/",
-    "tests/service/encryption/",
-    "tests/service/maintenance/",
-    "tests/service/storage/",
-    "tests/test_windows_files.py",
-)
-"""Tests that run under the rules: what makes, replaces and removes files."""
-
-_holding: list[bool] = [False]
+_holding: list[bool] = [True]
 
 Call = Callable[..., Any]
 
 
 @contextmanager
-def applied(holding: bool) -> Iterator[None]:
-    """With the rules or without them, in all threads."""
-    _holding.append(holding)
+def lifted() -> Iterator[None]:
+    """Without the rules, in all threads, for a test of what only other systems can do."""
+    _holding.append(False)
     try:
         yield
     finally:
         _holding.pop()
-
-
-def lifted() -> AbstractContextManager[None]:
-    """Without the rules, for a test of what only other systems can do."""
-    return applied(False)
 
 
 def install() -> None:

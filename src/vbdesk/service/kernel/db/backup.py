@@ -31,12 +31,12 @@ def back_up(database: Database, data_dir: Path, target: Path) -> int:
         raise BackupFailed(N_("The database is on a server. Copy it with the server's own tools, such as pg_dump."))
     try:
         descriptor, name = tempfile.mkstemp(dir=data_dir, prefix=".backup-")
-        with os.fdopen(descriptor, "rb") as copied:
-            try:
+        try:
+            with os.fdopen(descriptor, "rb") as copied:
                 _copy_database(database, name)
                 return _put_into_place(copied, target)
-            finally:
-                Path(name).unlink(missing_ok=True)
+        finally:
+            Path(name).unlink(missing_ok=True)
     except OSError as error:
         raise BackupFailed(
             message("The database cannot be copied to {target}: {reason}.", target=target, reason=system_reason(error))
