@@ -49,6 +49,12 @@ def shipped(folder: Path, markers: Mapping[str, str], root: str = "vbdesk") -> l
     return [installed[name] for name in sorted({name for name, _ in seen})]
 
 
+def frozen(folder: Path, markers: Mapping[str, str]) -> list[Distribution]:
+    """What a frozen program contains: vbdesk, what it requires, and PyInstaller, whose bootloader starts it."""
+    (bootloader,) = distributions(name="pyinstaller", path=[str(folder)])
+    return [*shipped(folder, markers), bootloader]
+
+
 def applies(requirement: Requirement, markers: Mapping[str, str], extras: frozenset[str]) -> bool:
     """Whether a requirement holds on the system of `markers`, with these extras of the requiring distribution."""
     if requirement.marker is None:

@@ -9,10 +9,9 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
+from installers import models_and_fonts, native
 from installers.distributions import normal
 from installers.licences import licence_of
-
-_NATIVE = (".so", ".dll", ".pyd", ".dylib", ".exe")
 
 
 def document(
@@ -23,12 +22,19 @@ def document(
     Args:
         distributions: Python packages in the artefact.
         others: further components, such as the interpreter.
-        tree: the artefact's files; each native library is listed with its SHA-256.
+        tree: the artefact's files; each native program and library is listed with its SHA-256.
         version: of vbdesk.
         source_date: seconds since 1970.
     """
     packages = [_package(found) for found in distributions]
-    components = [*others, *(package for package in packages if package["name"] != "vbdesk"), *_libraries(tree)]
+    files = list(native.files(tree))
+    components = [
+        *others,
+        *(package for package in packages if package["name"] != "vbdesk"),
+        *map(_library, native.libraries(tree, files)),
+        *models_and_fonts.components(),
+        *(_file(path, tree) for path in files),
+    ]
     subject = {"type": "application", "bom-ref": "vbdesk", "name": "vbdesk", "version": version}
     content = {
         "bomFormat": "CycloneDX",
@@ -69,15 +75,20 @@ def _package(distribution: Distribution) -> dict[str, Any]:
     return package
 
 
-def _libraries(tree: Path) -> list[dict[str, Any]]:
-    """Native libraries of the tree, with hashes: scanners find what wheels carry inside."""
-    found = []
-    for path in sorted(tree.rglob("*")):
-        if path.is_symlink() or not path.is_file() or not (path.suffix in _NATIVE or ".so." in path.name):
-            continue
-        name = path.relative_to(tree).as_posix()
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found.append(
-            {"type": "file", "bom-ref": f"file:{name}", "name": name, "hashes": [{"alg": "SHA-256", "content": digest}]}
-        )
-    return found
+def _library(library: native.Library) -> dict[str, Any]:
+    """A project whose native libraries a wheel or the interpreter brings; its version only if a file says it."""
+    component: dict[str, Any] = {"type": "library", "bom-ref": f"native:{library.name}", "name": library.name}
+    if library.version:
+        component["version"] = library.version
+    component["licenses"] = [{"expression": library.licence}]
+    if library.source:
+        component["externalReferences"] = [{"type": "website", "url": library.source}]
+    component["properties"] = [{"name": "vbdesk:file", "value": file} for file in library.files]
+    return component
+
+
+def _file(path: Path, tree: Path) -> dict[str, Any]:
+    """A native program or library, with its hash: scanners find what wheels carry inside."""
+    name = path.relative_to(tree).as_posix()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"type": "file", "bom-ref": f"file:{name}", "name": name, "hashes": [{"alg": "SHA-256", "content": digest}]}

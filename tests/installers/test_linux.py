@@ -1,18 +1,32 @@
 """The Debian package: what goes along, what ELF files say, which packages it depends on, its papers."""
 
 import configparser
+import hashlib
 import json
+import re
 import shutil
 import struct
 import subprocess
 import sys
+import sysconfig
+import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from installers import distributions, frozen_parts, licences, localized, pins, sbom
-from installers.linux import comparison, elf, frozen, package, system_packages
+from installers import (
+    distributions,
+    environment,
+    frozen_parts,
+    licences,
+    localized,
+    models_and_fonts,
+    native,
+    pins,
+    sbom,
+)
+from installers.linux import comparison, elf, frozen, manual, package, system_packages
 from vbdesk.language import available_languages
 from vbdesk.outbox.bundles.bundle_export import SUFFIX
 
@@ -170,6 +184,44 @@ def test_the_metadata_are_valid(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+def test_the_sums_cover_every_file_and_no_link(tmp_path):
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    (tmp_path / "usr/a").write_bytes(b"a")
+    (tmp_path / "usr/bin/vbdesk").symlink_to("../a")
+    assert package.md5sums(tmp_path) == "0cc175b9c0f1b6a831c399e269772661  usr/a\n"
+
+
+def test_the_changelog_of_a_package_begins_with_its_version():
+    text = package.changelog((environment.ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), "1.2.3", "2026-01-02")
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings[0] == "## [1.2.3] - 2026-01-02"
+    assert "[Unreleased]" not in text
+
+
+def test_the_copyright_file_names_only_what_the_package_has():
+    text = (LINUX / "copyright.txt").read_text(encoding="utf-8")
+    inside = re.findall(r"usr/lib/vbdesk/_internal/vbdesk/(resources/[\w./*-]*[\w*])", text)
+    assert len(inside) > 6
+    assert [place for place in inside if not list(environment.ROOT.glob(place))] == []
+    assert not re.search(r"\b(tests|packaging|docs)/", text)
+
+
+def test_the_manual_page_has_every_command():
+    page = manual.page("1.2.3", "2026-01-02")
+    assert page.startswith('.TH VBDESK 1 "2026-01-02" "vbdesk 1.2.3"')
+    for command in ("desk", "analyze", "report", "doctor", "admin"):
+        assert f".TP\n.B {command}\n" in page
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="needs man")
+def test_the_manual_page_is_valid(tmp_path):
+    file = tmp_path / "vbdesk.1"
+    file.write_text(manual.page("1.2.3", "2026-01-02"), encoding="utf-8")
+    done = subprocess.run(["man", "--warnings", "-l", str(file)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "analyze" in done.stdout
+
+
 def test_a_difference_between_two_builds_needs_an_explanation(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name / "lib").mkdir(parents=True)
@@ -229,33 +281,120 @@ def test_shipped_is_what_is_required_and_nothing_else(installed):
 def test_the_bill_of_materials_names_packages_and_libraries_and_is_the_same_each_time(installed, tmp_path):
     tree = tmp_path / "tree"
     tree.mkdir()
-    (tree / "libz.so.1").write_bytes(b"z")
+    (tree / "vbdesk").write_bytes(b"\x7fELF the program itself")
+    (tree / "libz.so.1").write_bytes(b"\x7fELF")
+    (tree / "libavutil.so.60").write_bytes(b"\x7fELF FFmpeg version 8.1.2\0")
     (tree / "readme.txt").write_text("no library")
     parts = distributions.shipped(installed, distributions.LINUX)
     text = sbom.document(parts, [sbom.interpreter("3.11.2")], tree, "1.0", 1_700_000_000)
     assert text == sbom.document(parts, [sbom.interpreter("3.11.2")], tree, "1.0", 1_700_000_000)
     found = json.loads(text)
     assert (found["bomFormat"], found["specVersion"]) == ("CycloneDX", "1.6")
-    assert [part["name"] for part in found["components"]] == ["cpython", "some-wheel", "speed", "libz.so.1"]
-    assert found["components"][2]["licenses"] == [{"expression": "BSD-3-Clause"}]
+    named = {part["name"]: part for part in found["components"]}
+    assert list(named)[:5] == ["cpython", "some-wheel", "speed", "FFmpeg", "zlib"]
+    assert list(named)[-3:] == ["libavutil.so.60", "libz.so.1", "vbdesk"]
+    assert named["speed"]["licenses"] == [{"expression": "BSD-3-Clause"}]
+    assert (named["FFmpeg"]["version"], named["FFmpeg"]["licenses"]) == ("8.1.2", [{"expression": "LGPL-3.0-or-later"}])
+    assert "version" not in named["zlib"]  # the file does not say it
     refs = [part["bom-ref"] for part in found["components"]]
     assert len(set(refs)) == len(refs)
     assert found["dependencies"][0]["dependsOn"] == refs
 
 
-def test_the_page_of_licences_has_every_text(installed):
-    page = licences.page(distributions.shipped(installed, distributions.LINUX), [("CPython 3.11", "PSF-2.0", "psf")])
-    assert "CPython 3.11" in page
-    assert "terms of &lt;speed&gt;" in page
-    assert "<h2>some_wheel 2.0</h2>\n<p>MIT</p>" in page
+def test_models_and_fonts_are_named_with_version_licence_and_hash():
+    found = {part["name"]: part for part in models_and_fonts.components()}
+    resources = environment.ROOT / "resources"
+    files = {path.stem: path for pattern in ("models/*.npz", "fonts/*.?tf") for path in resources.glob(pattern)}
+    assert found.keys() == files.keys()
+    for name, part in found.items():
+        assert part["hashes"][0]["content"] == hashlib.sha256(files[name].read_bytes()).hexdigest()
+        assert part["version"] and part["licenses"]
+    assert (found["Inter-Bold"]["version"], found["DejaVuSans-Bold"]["version"]) == ("3.019", "2.37")
 
 
-def test_every_package_that_ships_names_its_licence():
-    """With this environment's own packages: none may lack both a name and a text."""
-    import sysconfig
+def sections(page):
+    """Name of each section of the page of licences, and its content."""
+    return dict(re.findall(r"<h2[^>]*>(.*?)</h2>\n(.*?)(?=<h2|</body>)", page, re.DOTALL))
 
+
+def texts(section, of):
+    """Texts of a section, and those that it links to."""
+    linked = [of[name] for name in re.findall(r'href="#([^"]+)"', section)]
+    return re.findall(r"<pre>(.*?)</pre>", "".join([section, *linked]), re.DOTALL)
+
+
+def test_the_page_of_licences_has_every_text(installed, tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "PySide6/Qt/lib").mkdir(parents=True)
+    (tree / "libdav1d.so.7").write_bytes(b"\x7fELF")
+    (tree / "PySide6/Qt/lib/libQt6Core.so.6").write_bytes(b"\x7fELF Qt 6.11.3 (x86_64 build)")
+    page = licences.page(
+        distributions.shipped(installed, distributions.LINUX),
+        [("CPython 3.11", "PSF-2.0", "psf")],
+        native.libraries(tree),
+    )
+    found = sections(page)
+    assert "terms of &lt;speed&gt;" in found["speed 3.0"]
+    assert found["some_wheel 2.0"].startswith("<p>MIT</p>")
+    assert "VideoLAN and dav1d authors" in texts(found["dav1d"], found)[0]
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts(found["Qt 6.11.3"], found)[0]
+    assert "GNU GENERAL PUBLIC LICENSE" in texts(found["Qt 6.11.3"], found)[1]
+    assert "psf" in found["CPython 3.11"]
+
+
+def test_a_native_library_without_a_recorded_licence_stops_the_build(tmp_path):
+    (tmp_path / "libunheard.so.1").write_bytes(b"\x7fELF")
+    (tmp_path / "_core.cpython-311-x86_64-linux-gnu.so").write_bytes(b"\x7fELF")
+    with pytest.raises(native.NoLicence, match=r"libunheard\.so\.1$"):
+        native.libraries(tmp_path)
+
+
+def test_every_recorded_text_is_there():
+    entries = tomllib.loads(Path(native.__file__).with_name("native.toml").read_text(encoding="utf-8"))["library"]
+    for entry in entries:
+        names = [*entry.get("texts", ()), *licences.standard_names(entry["licence"])]
+        assert names or "note" in entry, entry["name"]
+        for name in names:
+            text = licences.standard_text(name, entry.get("holder", ""))
+            assert len(text) > 500
+            assert "{holder}" not in text
+            assert "Copyright (c) \n" not in text, entry["name"]
+
+
+@pytest.fixture(scope="module")
+def shipped_here():
+    """This environment's own packages."""
     folder = Path(sysconfig.get_path("purelib"))
     markers = distributions.LINUX if sys.platform == "linux" else distributions.MACOS
-    parts = [one for one in distributions.shipped(folder, markers) if one.metadata["Name"] != "vbdesk"]
+    return folder, distributions.shipped(folder, markers)
+
+
+def test_every_package_that_ships_has_a_licence_and_its_text(shipped_here):
+    _folder, parts = shipped_here
     assert len(parts) > 50
-    assert [one.metadata["Name"] for one in parts if not licences.licence_of(one) and not licences.texts_of(one)] == []
+    found = sections(licences.page(parts, [], []))
+    without = [
+        one.metadata["Name"]
+        for one in parts
+        if max(map(len, texts(found[f"{one.metadata['Name']} {one.version}"], found)), default=0) < 500
+    ]
+    assert without == []
+    assert [one.metadata["Name"] for one in parts if not licences.licence_of(one)] == []
+
+
+def test_no_template_passes_for_a_licence(shipped_here):
+    (own,) = (one for one in shipped_here[1] if one.metadata["Name"] == "vbdesk")
+    names = {name.rpartition("/")[2] for name, _text in licences.texts_of(own)}
+    assert {"LICENSE", "NOTICE", "LICENSE-dejavu.txt", "LICENSE-dtln.txt", "LICENSE-ge2e.txt", "OFL.txt"} <= names
+    assert not [name for name in names if name.endswith(".html")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the libraries of Linux wheels")
+def test_every_native_library_of_the_wheels_has_a_recorded_licence(shipped_here):
+    folder, parts = shipped_here
+    places = [str(file) for one in parts for file in one.files if frozen_parts.is_kept(str(file), (), "linux")]
+    places = [place for place in places if ".so" in place and "/qml/" not in place]  # the program has no QML
+    files = [folder / place for place in places if elf.is_elf(folder / place)]
+    assert len(files) > 100
+    named = {one.name for one in native.libraries(folder, files)}
+    assert {"FFmpeg", "GnuTLS", "GMP", "Nettle and Hogweed", "Qt", "OpenBLAS", "libsndfile", "LAME"} <= named

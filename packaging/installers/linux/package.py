@@ -1,6 +1,7 @@
 """The Debian package."""
 
 import gzip
+import hashlib
 import os
 import platform
 import shutil
@@ -8,12 +9,14 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-from installers import artefacts, distributions, environment, icons, licences, localized, sbom
-from installers.linux import elf, frozen, system_packages
+from installers import artefacts, distributions, environment, icons, licences, localized, native, sbom
+from installers.linux import elf, frozen, manual, system_packages
 
 HERE = Path(__file__).parent
 MOST_PACKED, MOST_INSTALLED = 200_000_000, 480_000_000
 """Bytes; a larger package fails."""
+ICON_SIZES = (48, 64, 128, 256)
+"""Edges of the pictures, in pixels."""
 
 
 class TooLarge(Exception):
@@ -42,7 +45,7 @@ def pack(program: Path, tree: Path, target: Path) -> Path:
     (tree / "usr" / "bin" / "vbdesk").symlink_to("../lib/vbdesk/vbdesk")
     share = tree / "usr" / "share"
     _write(share / "applications" / "vbdesk.desktop", localized.desktop_entry())
-    _write(share / "icons" / "hicolor" / "scalable" / "apps" / "vbdesk.svg", icons.mark_svg())
+    _write_icons(share / "icons" / "hicolor")
     _write(share / "mime" / "packages" / "vbdesk.xml", localized.xml(localized.FILE_TYPE))
     metadata = localized.xml(localized.METADATA)
     day = environment_day(date)
@@ -51,17 +54,33 @@ def pack(program: Path, tree: Path, target: Path) -> Path:
     for name, text in papers.items():
         _write(share / "doc" / "vbdesk" / name, text)
         _write(target / f"vbdesk-{version}-linux-{name}", text)
-    _write(share / "doc" / "vbdesk" / "copyright", (environment.ROOT / "NOTICE").read_text(encoding="utf-8"))
-    changes = (environment.ROOT / "CHANGELOG.md").read_bytes()
-    (share / "doc" / "vbdesk" / "changelog.gz").write_bytes(gzip.compress(changes, 9, mtime=0))
-    control = _control(tree, version)
+    _write(share / "doc" / "vbdesk" / "copyright", (HERE / "copyright.txt").read_text(encoding="utf-8"))
+    changes = changelog((environment.ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version, day)
+    _write_compressed(share / "doc" / "vbdesk" / "changelog.gz", changes)
+    _write_compressed(share / "man" / "man1" / "vbdesk.1.gz", manual.page(version, day))
+    control, sums = _control(tree, version), md5sums(tree)
     _write(tree / "DEBIAN" / "control", control)
+    _write(tree / "DEBIAN" / "md5sums", sums)
     _set_dates_and_modes(tree, date)
     package = target / f"vbdesk_{version}_{architecture()}.deb"
     command = ["dpkg-deb", "--root-owner-group", *compression(), "--build", str(tree), str(package)]
     subprocess.run(command, check=True, env={**os.environ, "SOURCE_DATE_EPOCH": str(date)}, stdout=subprocess.DEVNULL)
     shutil.rmtree(tree / "DEBIAN")
     return package
+
+
+def changelog(text: str, version: str, day: str) -> str:
+    """The changes as the package of a version brings them: what is unreleased in the checkout is this version's."""
+    return text.replace("## [Unreleased]", f"## [{version}] - {day}", 1)
+
+
+def md5sums(tree: Path) -> str:
+    """MD5 sums of the files of a tree, as `dpkg --verify` reads them; links have none."""
+    return "".join(
+        f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  {path.relative_to(tree).as_posix()}\n"
+        for path in sorted(tree.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    )
 
 
 def compression() -> list[str]:
@@ -82,12 +101,12 @@ def environment_day(seconds: int) -> str:
 
 
 def _papers(tree: Path, version: str, date: int) -> dict[str, str]:
-    packages = distributions.shipped(Path(sysconfig.get_path("purelib")), distributions.LINUX)
+    packages = distributions.frozen(Path(sysconfig.get_path("purelib")), distributions.LINUX)
     python = platform.python_version()
     licence = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
     text = licence.read_text(encoding="utf-8") if licence.exists() else "https://docs.python.org/3/license.html"
     return {
-        "licences.html": licences.page(packages, [(f"CPython {python}", "PSF-2.0", text)]),
+        "licences.html": licences.page(packages, [(f"CPython {python}", "PSF-2.0", text)], native.libraries(tree)),
         "sbom.cdx.json": sbom.document(packages, [sbom.interpreter(python)], tree, version, date),
     }
 
@@ -101,7 +120,7 @@ def _control(tree: Path, version: str) -> str:
         "Package": "vbdesk",
         "Version": version,
         "Architecture": architecture(),
-        "Maintainer": "the vbdesk authors <vbdesk@localhost>",
+        "Maintainer": environment.AUTHORS,
         "Installed-Size": str(-(-artefacts.size(tree) // 1024)),
         **{name: ", ".join(packages) for name, packages in relations.items() if packages},
         "Section": "science",
@@ -114,6 +133,21 @@ def _control(tree: Path, version: str) -> str:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def _write_compressed(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def _write_icons(theme: Path) -> None:
+    """The mark as a drawing, and as pictures for desktops that want those."""
+    svg = icons.mark_svg()
+    _write(theme / "scalable" / "apps" / "vbdesk.svg", svg)
+    for edge in ICON_SIZES:
+        picture = theme / f"{edge}x{edge}" / "apps" / "vbdesk.png"
+        picture.parent.mkdir(parents=True)
+        picture.write_bytes(icons.png(svg, edge))
 
 
 def _set_dates_and_modes(tree: Path, date: int) -> None:

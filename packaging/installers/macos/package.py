@@ -9,7 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import codec_stubs
-from installers import artefacts, distributions, environment, icons, licences, localized, pins, sbom
+from installers import artefacts, distributions, environment, icons, licences, localized, native, pins, sbom
 from installers.macos import macho
 from vbdesk.language import N_, available_languages
 
@@ -165,9 +165,10 @@ def notarise(image: Path, profile: str | None) -> None:
 
 def write_papers(application: Path, target: Path, version: str) -> None:
     """The bill of materials and the page of licences."""
-    parts = distributions.shipped(Path(sysconfig.get_path("purelib")), distributions.MACOS)
+    parts = distributions.frozen(Path(sysconfig.get_path("purelib")), distributions.MACOS)
     python = sys.version.split()[0]
-    page = licences.page(parts, [(f"CPython {python}", "PSF-2.0", "https://docs.python.org/3/license.html")])
+    others = [(f"CPython {python}", "PSF-2.0", "https://docs.python.org/3/license.html")]
+    page = licences.page(parts, others, native.libraries(application))
     (target / f"vbdesk-{version}-macos-licences.html").write_text(page, encoding="utf-8")
     bill = sbom.document(parts, [sbom.interpreter(python)], application, version, environment.source_date())
     (target / f"vbdesk-{version}-macos-sbom.cdx.json").write_text(bill, encoding="utf-8")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from installers import environment
+
 POLICIES = {
     "SERVICEURL": "ServiceUrl",
     "PROFILENAME": "ProfileName",
@@ -76,9 +78,9 @@ def document(application: Path, version: str, scope: Scope) -> str:
     references = "".join(f"<ComponentRef Id={quoteattr(name)}/>" for name in components)
     return f"""<?xml version="1.0" encoding="utf-8"?>
 <Wix xmlns="http://schemas.microsoft.com/wix/2006/wi">
-<Product Id="{product}" Name="vbdesk" Language="0" Version={quoteattr(version)} Manufacturer="the vbdesk authors"
+<Product Id="{product}" Name="vbdesk" Language="0" Version={quoteattr(version)} Manufacturer="{environment.AUTHORS}"
  UpgradeCode="{_guid(f"upgrade/{scope.name}")}">
-<Package InstallerVersion="500" Compressed="yes" InstallScope="{scope.of_wix}" Manufacturer="the vbdesk authors"/>
+<Package InstallerVersion="500" Compressed="yes" InstallScope="{scope.of_wix}" Manufacturer="{environment.AUTHORS}"/>
 <MajorUpgrade DowngradeErrorMessage={quoteattr(_NEWER)}/>
 <Media Id="1" Cabinet="vbdesk.cab" EmbedCab="yes"/>
 <Icon Id="vbdesk.ico" SourceFile={quoteattr(f"{application.name}/vbdesk.ico")}/>

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from installers import artefacts, environment, licences, pins, sbom
+from installers import artefacts, environment, licences, native, pins, sbom
 from installers.windows import application, msi
 
 
@@ -17,7 +17,7 @@ def make(out: Path) -> None:
     parts = application.contents(place / application.PACKAGES)
     python = pins.load()["windows"]["embeddable"].split("/")[-2]
     licence = (place / "LICENSE.txt").read_text(encoding="utf-8", errors="replace")
-    page = licences.page(parts, [(f"CPython {python}", "PSF-2.0", licence)])
+    page = licences.page(parts, [(f"CPython {python}", "PSF-2.0", licence)], native.libraries(place))
     (target / f"vbdesk-{version}-windows-licences.html").write_text(page, encoding="utf-8")
     bill = sbom.document(parts, [sbom.interpreter(python)], place, version, environment.source_date())
     (target / f"vbdesk-{version}-windows-sbom.cdx.json").write_text(bill, encoding="utf-8")
