@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -76,3 +77,14 @@ def test_the_tests_of_a_change_are_chosen(changed, chosen, left_out):
     tests = load_script("bootstrap").tests_of([changed])
     assert [test for test in tests if test.startswith(chosen)]
     assert [test for test in tests if test.startswith(left_out)] == []
+
+
+def test_the_table_of_commands_is_complete():
+    from vbdesk.cli.main import app
+    from vbdesk.contract.catalog import ModelName
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+    named = {command for row in rows for command in re.findall(r"`([a-z]+)`", row)}
+    assert named >= set(typer.main.get_command(app).commands)
+    assert f"`vbdesk analyze FILE --model pulse`; models: {', '.join(f'`{model}`' for model in ModelName)} |" in text

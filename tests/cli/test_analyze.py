@@ -98,7 +98,9 @@ def test_a_folder_is_not_a_recording(run, tmp_path):
 
 @pytest.mark.parametrize("arguments", [[], ["--model", "pulse", "--sign", "stress"]])
 def test_a_model_or_a_sign_must_be_named(run, male_speech_file, arguments):
-    assert_refused(run("analyze", male_speech_file, *arguments), 2, "either --model NAME or --sign NAME")
+    models = "pulse, haven, apex, aria, breath, clarity, harbor, tide"
+    said = f"either --model NAME or --sign NAME. The models are: {models}"
+    assert_refused(run("analyze", male_speech_file, *arguments), 2, said)
 
 
 @pytest.mark.parametrize("arguments", [["--model", "wellness"], ["--sign", "dry-mouth"], ["--sign", "depression"]])

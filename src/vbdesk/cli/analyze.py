@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import columns, fail, print_json, say
+from vbdesk.cli.output import columns, fail, fail_without_target, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.language import N_, _, current, system_reason, translated
@@ -73,7 +73,7 @@ def _target(
     from vbdesk.signs.target import ScoringTarget, UnknownTarget
 
     if (model is None) == (sign is None):
-        fail(_("Say what to analyse for: either --model NAME or --sign NAME."), USAGE)
+        fail_without_target(USAGE)
     if signs_dir is not None and not signs_dir.is_dir():
         fail(_("There is no folder {folder}.", folder=signs_dir), USAGE)
     try:

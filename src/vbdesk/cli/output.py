@@ -24,6 +24,17 @@ def fail(sentence: str, status: int = 1) -> NoReturn:
     raise typer.Exit(status)
 
 
+def fail_without_target(status: int) -> NoReturn:
+    """Print that either a model or a sign must be named, and the models that there are; exit with `status`."""
+    from vbdesk.contract.catalog import ModelName
+
+    models = ", ".join(ModelName)
+    fail(
+        _("Say what to analyse for: either --model NAME or --sign NAME. The models are: {models}.", models=models),
+        status,
+    )
+
+
 def say(*lines: str, err: bool = False) -> None:
     """Print lines, messages in the reader's language; escapes control characters, including line breaks in a line."""
     typer.echo("\n".join(printable(_in_words(line)) for line in lines), err=err)

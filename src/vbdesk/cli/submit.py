@@ -21,7 +21,7 @@ from vbdesk.cli.connection import (
     account_file,
     open_client,
 )
-from vbdesk.cli.output import fail, local_time, print_json, say
+from vbdesk.cli.output import fail, fail_without_target, local_time, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
 from vbdesk.contract.spoken_language import SpokenLanguage
@@ -214,7 +214,7 @@ def _target(model: str | None, sign: str | None) -> "RecordingTarget":
     from vbdesk.outbox.library.items import RecordingTarget
 
     if (model is None) == (sign is None):
-        fail(_("Say what to analyse for: either --model NAME or --sign NAME."), USAGE)
+        fail_without_target(USAGE)
     return RecordingTarget("model", model) if model is not None else RecordingTarget("sign", sign or "")
 
 
