@@ -162,10 +162,12 @@ class FirstStartPage(QWidget):
         model.tested.connect(self._show_test)
         model.failed.connect(self._show_failure)
         model.session_offered.connect(self._offer_session)
+        model.keyring_missing.connect(self._show_passphrase)
         model.passphrase_wanted.connect(self._ask_for_passphrase)
         model.passphrase_faulty.connect(self._show_passphrase_fault)
         model.can_go_on_changed.connect(self._allow)
         self._allow(False)
+        model.look_for_keyring()
 
     def _lay_out(self, data_dir: Path) -> None:
         head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE, wrap=True)
@@ -323,12 +325,16 @@ class FirstStartPage(QWidget):
 
     @Slot(str)
     def _ask_for_passphrase(self, why: str) -> None:
+        self._show_passphrase(why)
+        self.passphrase.setFocus()
+
+    @Slot(str)
+    def _show_passphrase(self, why: str) -> None:
         self.why_passphrase.setText(why)
         self._below_this_computer.setText(_("Opens with your passphrase"))
         self._where_keys_are.setText(_("Keys of this computer are stored encrypted with your passphrase."))
         self._promises.hide()
         self._passphrase_part.show()
-        self.passphrase.setFocus()
 
     @Slot(str)
     def _show_passphrase_fault(self, fault: str) -> None:
