@@ -212,7 +212,7 @@ def _computer() -> dict[str, Any]:
 
 def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
     folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
-    usage = shutil.disk_usage(folder)
+    usage = shutil.disk_usage(folder if folder.is_dir() else folder.parent)  # Windows refuses a file
     writable = folder.is_dir() and os.access(folder, os.W_OK)
     free = usage.free / 10**9
     home = Path.home()
