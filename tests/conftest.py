@@ -75,7 +75,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(autouse=True)
 def isolated_surroundings(tmp_path_factory, monkeypatch):
-    """No test reads or writes this person's settings, folders or keyring."""
+    """No test reads or writes this person's settings, folders or keyring, or reads the policy of the computer."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith("VBDESK_"):
@@ -83,6 +83,8 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    monkeypatch.setattr("vbdesk.outbox.library.managed_policy.LINUX_FILE", home / "policy.toml")
+    monkeypatch.setattr("vbdesk.outbox.library.managed_policy.MAC_FOLDER", home / "managed")
 
 
 @pytest.fixture(autouse=True)

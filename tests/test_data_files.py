@@ -24,6 +24,9 @@ def write(folder: Path, content: bytes) -> Path:
 
 def test_a_valid_file_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, b"low = 1\nhigh = 2.5\n")
+    with_mark = tmp_path / "with_mark.toml"
+    with_mark.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_toml(with_mark) == read_toml(path)
     assert read_toml(path) == {"low": 1, "high": 2.5}
     assert read_data(path, Limits) == Limits(low=1, high=2.5)
     assert read_data(path, Notes) == Notes(low=1)
@@ -33,7 +36,8 @@ def test_a_valid_file_is_read(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"low = \xff", "limits.toml is not text in UTF-8."),
-        (b"low = ", "limits.toml is not valid TOML: "),
+        (b"low = 1\nhigh = x", "limits.toml is not valid TOML: line 2, column 8."),
+        (b"low = 1\nhigh = ", "limits.toml is not valid TOML: line 2, column 8."),
         (b"low = " + b"[" * 100_000, "limits.toml is nested too deeply."),
         (b"low = 1", "limits.toml: high: Field required."),
         (b"low = 1\nhigh = 2\nhihg = 3", "limits.toml: hihg: Extra inputs are not permitted."),

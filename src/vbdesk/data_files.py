@@ -1,5 +1,6 @@
 """TOML data files: the one reader, and the base of the models that check them."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,23 +30,42 @@ AnyData = TypeVar("AnyData", bound=DataModel)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read the TOML file at `path`, not validated.
+    """Read the TOML file at `path`, not validated. A byte order mark, as some editors write, is accepted.
 
     Raises:
         DataFileError: the file cannot be read, or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataFileError(
             message("{file} cannot be read: {cause}.", file=path.resolve().name, cause=system_reason(error))
         ) from error
     except UnicodeDecodeError as error:
         raise DataFileError(message("{file} is not text in UTF-8.", file=path.name)) from error
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataFileError(message("{file} is not valid TOML: {fault}.", file=path.name, fault=error)) from error
+        line, column = _place_of(error, text)
+        raise DataFileError(
+            message(
+                "{file} is not valid TOML: line {line}, column {column}.",
+                file=path.name,
+                line=str(line),
+                column=str(column),
+            )
+        ) from error
     except RecursionError as error:
         raise DataFileError(message("{file} is nested too deeply.", file=path.name)) from error
+
+
+def _place_of(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, int]:
+    """Line and column of a fault, from 1; Python 3.11 has them in its English text only."""
+    found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+    if found is not None:
+        return int(found[1]), int(found[2])
+    lines = text.split("\n")
+    return len(lines), len(lines[-1]) + 1
 
 
 def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = None) -> AnyData:

@@ -1,5 +1,6 @@
 """`vbdesk demo`, run as a person runs it."""
 
+import errno
 import os
 import re
 import signal
@@ -9,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
 
 DEMO = [sys.executable, "-m", "vbdesk", "demo"]
 
@@ -74,3 +78,18 @@ def test_ctrl_c_leaves_nothing_running(tmp_path):
         time.sleep(0.1)
     assert processes_in(tmp_path) == []
     assert list(tmp_path.glob("vbdesk-demo-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(errno.ENOSPC, "The disk is full"), (errno.EACCES, "may not read or write there"), (errno.EIO, "disk")],
+)
+def test_a_disk_that_takes_nothing_is_said_in_one_sentence(monkeypatch, number, says):
+    def refused(folder, window):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("vbdesk.cli.demo._run", refused)
+    done = CliRunner().invoke(app, ["demo", "--no-window"])
+    assert done.exit_code == 1
+    assert says in done.stderr
+    assert "OSError" not in done.stderr

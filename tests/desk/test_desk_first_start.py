@@ -19,6 +19,9 @@ class NoKeyring:
     def get(self, name):
         raise self.error
 
+    def get_without_prompt(self, name):
+        raise self.error
+
     def set(self, name, secret):
         raise self.error
 
@@ -111,8 +114,12 @@ def test_without_a_keyring_the_session_is_offered(qtbot, open_page, ports):
 def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, ports):
     ports = replace(ports, keyring=NoKeyring())
     page = open_page(ports)
+    page.address.setFocus()
+    qtbot.waitUntil(page.passphrase.isVisible)  # before anything was chosen
+    assert not page._promises.isVisible()
+    assert page.focusWidget() is page.address
     page.this_computer.click()
-    qtbot.waitUntil(page.passphrase.isVisible)
+    assert page.passphrase_field.below_text() == "Use at least 12 characters."
     assert "Choose a passphrase" in page.why_passphrase.text()
     assert ProfileStore(ports.config_dir).all() == []
     for first, second, fault in (
@@ -135,6 +142,8 @@ def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, po
 
 def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, ports):
     page = open_page(replace(ports, keyring=LockedKeyring()))
+    qtbot.wait(20)
+    assert page._promises.isVisible()
     page.this_computer.click()
     qtbot.waitUntil(page.banner.isVisible)
     assert "locked" in page.banner.words()

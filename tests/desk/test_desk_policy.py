@@ -20,6 +20,7 @@ from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
 from vbdesk.outbox.library.settings import Retention, RetentionRule
@@ -56,6 +57,34 @@ def test_the_first_start_is_prefilled(managed, qtbot, tasks):
     with qtbot.waitSignal(page._model.opened) as opened:
         page.go_on.click()
     assert (opened.args[0].base_url, opened.args[0].name) == (SERVICE, "Ward of the clinic")
+
+
+def shown_words(page):
+    return [text.text() for text in page.findChildren(Text) if text.isVisible()]
+
+
+def test_the_language_that_is_set_stays_so_at_the_first_start(ports, qtbot, open_desk):
+    desk = open_desk(replace(ports, policy=ManagedPolicy(language="en")))
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
+    page = desk.window.page()
+    assert shown_words(page).count(managed_words()) == 1
+    assert page.language.accessibleDescription() == managed_words()
+    assert not page.language.isEnabled()
+    page._model.busy_changed.emit("Making the account …")
+    page._model.busy_changed.emit("")  # as after a failure
+    assert not page.language.isEnabled()
+    assert page.this_computer.isEnabled()
+
+
+def test_the_language_is_free_at_the_first_start_without_a_policy(ports, qtbot, open_desk):
+    desk = open_desk(replace(ports, policy=ManagedPolicy()))
+    qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
+    page = desk.window.page()
+    assert managed_words() not in shown_words(page)
+    page._model.busy_changed.emit("Making the account …")
+    assert not page.language.isEnabled()
+    page._model.busy_changed.emit("")
+    assert page.language.isEnabled()
 
 
 def test_another_service_keeps_its_own_name(managed):

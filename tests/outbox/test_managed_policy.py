@@ -1,13 +1,17 @@
 """What an organisation sets: read from each system's place, wrong entries are told, and the rest holds."""
 
 import logging
+import os
 import plistlib
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.language import language_of, reading_in, translated
 from vbdesk.outbox.diagnostics.diagnostics import diagnose
 from vbdesk.outbox.library import managed_policy
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
@@ -114,37 +118,130 @@ def test_managed_preferences_set_it_on_macos(tmp_path, monkeypatch):
     assert read_policy("darwin") == ManagedPolicy(consent_policy=ConsentPolicy.REQUIRED)
 
 
+ADDRESS = "Set an address such as https://voice.example."
+NAME = "Set a name of 1 to 60 characters."
+CONSENT = "Set one of these: required, reminded, off."
+MINUTES = "Set a whole number from 1 to 1440."
+DAYS = "Set a whole number from 0 to 3650, or for_ever."
+NOTICE = "Set off, or an address that begins with https:// and ends with # and a key."
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "found", "allowed"),
     [
-        'service_url = "voice.example"',
-        'service_url = "ftp://voice.example"',
-        'service_url = "https://user@voice.example"',
-        "service_url = 5",
-        'profile_name = ""',
-        f'profile_name = "{"x" * 61}"',
-        'profile_name = "a\\u202eb"',
-        'language = "xx"',
-        'consent_policy = "maybe"',
-        "app_lock_minutes = 0",
-        "app_lock_minutes = true",
-        "app_lock_minutes = 1441",
-        "retention_days = -1",
-        "retention_days = 1.5",
-        'retention_days = "soon"',
-        'update_notice = "http://voice.example/new.json#AAAA"',
-        "consent_polcy = 'required'",
+        ('service_url = "voice.example"', "'voice.example'", ADDRESS),
+        ('service_url = "ftp://voice.example"', "'ftp://voice.example'", ADDRESS),
+        ('service_url = "https://user@voice.example"', "'https://user@voice.example'", ADDRESS),
+        ("service_url = 5", "5", ADDRESS),
+        ('profile_name = ""', "''", NAME),
+        (f'profile_name = "{"x" * 61}"', f"'{'x' * 27}...{'x' * 28}'", NAME),
+        ('profile_name = "a\\u202eb"', r"'a\u202eb'", NAME),
+        ('language = "xx"', "'xx'", "Set one of these: en, ar, de, es, fr, pt-BR."),
+        ('consent_policy = "maybe"', "'maybe'", CONSENT),
+        ("consent_policy = ['off']", "['off']", CONSENT),
+        ("app_lock_minutes = 0", "0", MINUTES),
+        ("app_lock_minutes = true", "true", MINUTES),
+        ("app_lock_minutes = 1441", "1441", MINUTES),
+        ('app_lock_minutes = "ten"', "'ten'", MINUTES),
+        (f"app_lock_minutes = 0x{'f' * 5000}", "int", MINUTES),
+        ("retention_days = -1", "-1", DAYS),
+        ("retention_days = 1.5", "1.5", DAYS),
+        ('retention_days = "soon"', "'soon'", DAYS),
+        ('update_notice = "http://voice.example/new.json#AAAA"', "'http://voice.example/new.json#AAAA'", NOTICE),
     ],
 )
-def test_a_wrong_entry_is_told_and_the_others_hold(policy_file, caplog, wrong):
+def test_a_wrong_entry_is_told_with_its_place_and_what_is_allowed_and_the_others_hold(
+    policy_file, wrong, found, allowed
+):
     entry, rest = wrong.split(" ")[0], [line for line in EVERYTHING.splitlines() if line]
     policy_file.write_text("\n".join([wrong, *(line for line in rest if not line.startswith(f"{entry} "))]))
+    policy = read_policy("linux")
+    assert len(policy.entries) == 6
+    assert policy.faults == (f"{policy_file} sets {entry} to {found}, which is ignored. {allowed}",)
+
+
+def test_an_unknown_entry_is_told_and_the_others_hold(policy_file):
+    policy_file.write_text(EVERYTHING + "consent_polcy = 'required'")
+    policy = read_policy("linux")
+    assert len(policy.entries) == 7
+    assert policy.faults == (
+        f"{policy_file} sets consent_polcy, which vbdesk does not know. Correct its name, or remove it.",
+    )
+
+
+def test_a_fault_names_the_key_of_the_registry(monkeypatch):
+    monkeypatch.setitem(sys.modules, "winreg", Registry(values={"machine": {"AppLockMinutes": "ten"}}))
+    assert read_policy("win32").faults == (
+        rf"HKEY_LOCAL_MACHINE\Software\Policies\vbdesk sets AppLockMinutes to 'ten', which is ignored. {MINUTES}",
+    )
+
+
+def test_the_log_has_one_line_for_all_faults(policy_file, caplog):
+    policy_file.write_text("app_lock_minutes = 0\nretention_days = -1")
     with caplog.at_level(logging.WARNING):
-        policy = read_policy("linux")
-    assert len(policy.entries) == (7 if entry == "consent_polcy" else 6)
-    assert len(policy.faults) == 1
-    assert entry.replace("_", "") in str(policy.faults[0]).replace("_", "").lower()
-    assert "is ignored" in caplog.text
+        read_policy("linux")
+    assert len(caplog.records) == 1
+
+
+def test_without_a_log_a_fault_prints_nothing(policy_file):
+    policy_file.write_text("app_lock_minutes = 0")
+    program = (
+        "from pathlib import Path; from vbdesk.outbox.library import managed_policy as m; "
+        f"m.LINUX_FILE = Path({str(policy_file)!r}); print(len(m.read_policy('linux').faults))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_a_byte_order_mark_and_line_ends_of_windows_are_accepted(policy_file):
+    policy_file.write_bytes(b"\xef\xbb\xbf" + EVERYTHING.replace("\n", "\r\n").encode())
+    policy = read_policy("linux")
+    assert (policy, policy.faults) == (ALL_SET, ())
+
+
+def test_a_file_that_is_no_toml_is_told_with_line_and_column_in_the_readers_language(policy_file):
+    policy_file.write_text("service_url = 'https://voice.example'\nlanguage = de\n")
+    (fault,) = read_policy("linux").faults
+    whole = f"The whole policy in {policy_file} is ignored. Correct it."
+    assert fault == f"policy.toml is not valid TOML: line 2, column 12. {whole}"
+    with reading_in(language_of("de")):
+        assert translated(fault).startswith("policy.toml ist kein gültiges TOML: Zeile 2, Spalte 12. ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda file: os.mkfifo(file), "is not a regular file."),
+        (Path.mkdir, "is not a regular file."),
+        (lambda file: file.symlink_to("nowhere"), "is a link to a file that does not exist."),
+        (lambda file: file.symlink_to(file.name), "cannot be read: "),
+        (lambda file: file.write_bytes(b"#" * 10**6 + b"\n"), "is larger than 1 MB."),
+    ],
+    ids=["pipe", "folder", "dangling", "circle", "large"],
+)
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_only_a_regular_file_of_a_sensible_size_is_a_policy(tmp_path, monkeypatch, platform, make, told):
+    file = tmp_path / "org.vbdesk.desk.plist"
+    monkeypatch.setattr(managed_policy, "LINUX_FILE", file)
+    monkeypatch.setattr(managed_policy, "MAC_FOLDER", tmp_path)
+    make(file)
+    policy = read_policy(platform)
+    assert (policy, len(policy.faults)) == (ManagedPolicy(), 1)
+    assert told in policy.faults[0]
+
+
+def test_a_link_to_a_policy_is_followed(tmp_path, policy_file):
+    (tmp_path / "real.toml").write_text(EVERYTHING)
+    try:
+        policy_file.symlink_to("real.toml")
+    except OSError:
+        pytest.skip("this account may not make links")
+    assert read_policy("linux") == ALL_SET
+
+
+def test_no_test_reads_the_policy_of_this_computer():
+    assert managed_policy.LINUX_FILE.parent == Path(os.environ["HOME"])
 
 
 @pytest.mark.parametrize("content", [b"service_url = ", b"\xff\xfe", b"x"])
@@ -211,7 +308,7 @@ def test_the_doctor_tells_what_is_set_and_what_is_wrong(tmp_path, policy_file):
     told = [(finding.health, str(finding.sentence)) for finding in found.findings if finding.topic == "policy"]
     assert told == [
         ("good", "Your organisation has set: ConsentPolicy."),
-        ("mend", "The policy has a wrong value for ServiceUrl. It is ignored."),
+        ("mend", f"{policy_file} sets service_url to 'nowhere', which is ignored. {ADDRESS}"),
     ]
     assert found.facts["policy"] == ["ConsentPolicy"]
     assert not found.ok

@@ -17,7 +17,7 @@ import typer
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, interval_words
-from vbdesk.language import N_, _, formats, message, pgettext, system_reason, translated
+from vbdesk.language import N_, _, formats, message, pgettext, translated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,6 +69,7 @@ def demo(
     """Analyse five shipped recordings, and draw the reader's trajectory."""
     from vbdesk.client.errors import ClientError
     from vbdesk.client.local_service import LocalServiceFailed
+    from vbdesk.outbox.library.disk_faults import file_sentence
     from vbdesk.voice.errors import AudioError
 
     stop_in_order()
@@ -80,7 +81,7 @@ def demo(
     except (ClientError, LocalServiceFailed, AudioError, DemoFailed, FileNotFoundError, TimeoutError) as error:
         fail(translated(error), 1)
     except OSError as error:
-        fail(_("{reason}. Try again in a folder that can be written to.", reason=system_reason(error)), 1)
+        fail(file_sentence(error), 1)
 
 
 def _run(folder: Path, window: bool) -> None:

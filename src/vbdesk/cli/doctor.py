@@ -51,14 +51,20 @@ def doctor(
         fail(_("--key-stdin belongs to --service."))
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+    from vbdesk.outbox.library.disk_faults import disk_fault
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing, ServiceKeyStore
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = desk_paths(data_dir)
     around = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
-    with suppress(ServiceKeyMissing):
-        around.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
-    diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
+    try:
+        with suppress(ServiceKeyMissing, NotADirectoryError):  # the checklist names a file in place of a folder
+            around.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
+        diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
+    except OSError as error:
+        if error.filename is None or disk_fault(error) is not None:  # a full disk is told by the program's entry
+            raise
+        fail(_("{file} cannot be read: {reason}.", file=error.filename, reason=system_reason(error)))
     if as_json:
         print_json(diagnosis.facts)
     else:
@@ -89,6 +95,7 @@ def _show(diagnosis: "Diagnosis") -> None:
 
 
 def _lines(finding: "DiagnosticFinding") -> list[str]:
-    return wrapped(
-        translated(finding.sentence), f"{_(_MARKS[finding.health]):4}  {translated(finding.topic)}: ", " " * 6
-    )
+    width = max(len(_(mark)) for mark in _MARKS.values())
+    topic = _("{topic}:", topic=translated(finding.topic))
+    first = f"{_(_MARKS[finding.health]):{width}}  {topic} "
+    return wrapped(translated(finding.sentence), first, " " * (width + 2))

@@ -134,9 +134,12 @@ def test_a_picture_has_two_pixels_to_the_point_and_the_colours_of_the_theme(char
     assert any(picture.pixel(x, y) == accent for x in range(600, 2300, 7) for y in range(200, 1400))
 
 
-def test_a_picture_that_cannot_be_written_is_an_error_with_advice(chart, tmp_path):
-    with pytest.raises(OSError, match="Choose a folder that can be written to"):
+def test_a_picture_that_cannot_be_written_is_an_error_of_the_system(chart, tmp_path, capfd):
+    with pytest.raises(FileNotFoundError):
         save_picture(app_theme(), chart, tmp_path / "missing" / "chart.png")
+    with pytest.raises(OSError, match="No space left"):
+        save_picture(app_theme(), chart, Path("/dev/full"))
+    assert capfd.readouterr().err == ""
 
 
 def test_a_single_reading_stands_in_the_middle(qtbot, golden):

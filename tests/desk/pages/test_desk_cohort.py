@@ -302,14 +302,22 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
         "0.28 (0.18 to 0.44)",
     ]
     assert page.group.table.isColumnHidden(3)
+    assert width_of_columns(page.group.table) == page.group.table.viewport().width()
     page.group.scores.click()
     assert not page.group.table.isColumnHidden(3)
+    assert width_of_columns(page.group.table) == page.group.table.viewport().width()
+    page.group.scores.click()
+    assert width_of_columns(page.group.table) == page.group.table.viewport().width()
     assert page.group.sentence.text() == "38 recordings of the last 270 days. Read a moment ago."
     network.up = False
     page.group.read_button.click()
     qtbot.waitUntil(lambda: page.group.banner.isVisible())
     assert table.rowCount() == 6
     assert page.group.sentence.text().startswith("38 recordings")
+
+
+def width_of_columns(table) -> int:
+    return sum(table.columnWidth(place) for place in range(table.model().columnCount()))
 
 
 def test_a_share_of_few_recordings_is_not_given(study):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QBuffer, QPoint, QSize, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -11,7 +11,7 @@ from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme
-from vbdesk.language import _, message, ngettext
+from vbdesk.language import _, ngettext
 
 SIZE = QSize(1280, 800)
 _PIXELS_PER_POINT = 2.0
@@ -23,11 +23,13 @@ def save_picture(theme: Theme, chart: TrajectoryChart, path: Path, *, note: str 
     Raises:
         OSError: the file cannot be written.
     """
-    write_picture(draw_picture(theme, chart, note=note, size=size), path)
+    encoded = QBuffer()
+    encoded.open(QBuffer.OpenModeFlag.WriteOnly)
+    _drawn(theme, chart, note, size).save(encoded, "PNG")  # type: ignore[call-overload]  # a format is a text
+    path.write_bytes(encoded.data().data())
 
 
-def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> QImage:
-    """Draw `chart` in the colours of `theme`, two pixels to the point; on the window's thread."""
+def _drawn(theme: Theme, chart: TrajectoryChart, note: str, size: QSize) -> QImage:
     sheet = _sheet(chart, note)
     sheet.resize(size)
     sheet.grab()  # computes the layout without showing a window
@@ -37,18 +39,6 @@ def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: 
     sheet.render(picture, QPoint())
     sheet.deleteLater()
     return picture
-
-
-def write_picture(picture: QImage, path: Path) -> None:
-    """Save a picture as PNG; slow, so call it on a worker.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    if not picture.save(str(path)):
-        raise OSError(
-            message("The chart could not be written to {path}. Choose a folder that can be written to.", path=path)
-        )
 
 
 def _sheet(chart: TrajectoryChart, note: str) -> QWidget:

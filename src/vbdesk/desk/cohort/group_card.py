@@ -17,7 +17,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, pgettext
 
 _WIDTHS = (150, 180, 220, 150)
-_BAR = 160
+_BAR = 148
 _SCORES = 3
 _LEAST_HEIGHT = 240
 _NARROW = 960
@@ -175,4 +175,4 @@ class CohortGroupView(QWidget):
 
     def _on_scores(self, *, shown: bool) -> None:
         """Show or hide scores."""
-        self.table.setColumnHidden(_SCORES, not shown)
+        self.table.show_column(_SCORES, shown=shown)

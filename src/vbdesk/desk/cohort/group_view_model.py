@@ -166,7 +166,7 @@ def _issue(code: str) -> str:
 
 def _times(what: str, count: int) -> str:
     # Translators: how often something was the case; {what} is a sentence with its full stop.
-    return _("{what} ({count:,} ×)", what=what, count=count)
+    return _("{what} ({count:,}\N{NO-BREAK SPACE}×)", what=what, count=count)
 
 
 class CohortGroupViewModel(QObject):

@@ -78,9 +78,23 @@ class FirstStartPage(QWidget):
     language_wanted = Signal(str)
 
     def __init__(
-        self, model: FirstStartViewModel, data_dir: Path, languages: Sequence[tuple[str, str]] = (), language: str = ""
+        self,
+        model: FirstStartViewModel,
+        data_dir: Path,
+        languages: Sequence[tuple[str, str]] = (),
+        language: str = "",
+        *,
+        language_managed: bool = False,
     ) -> None:
-        """Make it; `languages` are tags and names, `language` is the tag of the one that is shown."""
+        """Make it.
+
+        Args:
+            model: what it shows.
+            data_dir: where recordings will be.
+            languages: tags and names to choose from.
+            language: tag of the one that is shown.
+            language_managed: whether the organisation has set it.
+        """
         self._theme = app_theme()
         super().__init__()
         self.setObjectName("firstStart")
@@ -94,6 +108,8 @@ class FirstStartPage(QWidget):
         self.language.setCurrentIndex(self.language.findData(language))
         self.language.setAccessibleName(_("Language"))
         self.language.setVisible(len(languages) > 1)
+        self._language_managed = language_managed
+        self.language.setDisabled(language_managed)
         self.banner = Banner()
         self.banner.acted.connect(model.use_session_only)
         self.this_computer = primary_button(_("Use this computer"), size=ButtonSize.LARGE)
@@ -146,10 +162,12 @@ class FirstStartPage(QWidget):
         model.tested.connect(self._show_test)
         model.failed.connect(self._show_failure)
         model.session_offered.connect(self._offer_session)
+        model.keyring_missing.connect(self._show_passphrase)
         model.passphrase_wanted.connect(self._ask_for_passphrase)
         model.passphrase_faulty.connect(self._show_passphrase_fault)
         model.can_go_on_changed.connect(self._allow)
         self._allow(False)
+        model.look_for_keyring()
 
     def _lay_out(self, data_dir: Path) -> None:
         head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE, wrap=True)
@@ -191,6 +209,10 @@ class FirstStartPage(QWidget):
         whole.setContentsMargins(28, 24, 28, 0)
         top = QHBoxLayout()
         top.addWidget(_Mark(), 1)
+        if self._language_managed:
+            self.language.setAccessibleDescription(managed_words())
+            top.addWidget(Text(managed_words(), Role.CAPTION, "text3"))
+            top.addSpacing(12)
         top.addWidget(self.language)
         whole.addLayout(top)
         whole.addWidget(scroll_area(inner), 1)
@@ -271,7 +293,6 @@ class FirstStartPage(QWidget):
     def _show_busy(self, words: str) -> None:
         self._busy_words.setText(words)
         for control in (
-            self.language,
             self.this_computer,
             self.passphrase,
             self.repeated,
@@ -280,6 +301,7 @@ class FirstStartPage(QWidget):
             self.key,
         ):
             control.setEnabled(not words)
+        self.language.setDisabled(bool(words) or self._language_managed)
         self.address.setDisabled(bool(words) or self._model.managed_address is not None)
         self._allow(not words and self._model.can_go_on)
 
@@ -303,12 +325,16 @@ class FirstStartPage(QWidget):
 
     @Slot(str)
     def _ask_for_passphrase(self, why: str) -> None:
+        self._show_passphrase(why)
+        self.passphrase.setFocus()
+
+    @Slot(str)
+    def _show_passphrase(self, why: str) -> None:
         self.why_passphrase.setText(why)
         self._below_this_computer.setText(_("Opens with your passphrase"))
         self._where_keys_are.setText(_("Keys of this computer are stored encrypted with your passphrase."))
         self._promises.hide()
         self._passphrase_part.show()
-        self.passphrase.setFocus()
 
     @Slot(str)
     def _show_passphrase_fault(self, fault: str) -> None:

@@ -16,6 +16,7 @@ from vbdesk.outbox.profiles.profiles import (
     name_of_service,
     new_profile_id,
 )
+from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 from vbdesk.privacy import make_private
 
 Secrets = Literal["keyring", "session", "passphrase"]
@@ -107,6 +108,16 @@ class Setup:
         with self._ports.connect(address.base_url, credentials) as client:
             left = client.account.credits()
         return ConnectionTest(time.monotonic() - started, left)
+
+    def lacks_keyring(self) -> bool:
+        """Whether this computer has no keyring that can be used; opens no dialog of one."""
+        try:
+            self._ports.keyring.get_without_prompt(_PROBE)
+        except VaultMissing:
+            return True
+        except VaultError:
+            return False
+        return False
 
     def _check_vault(self, secrets: Secrets) -> None:
         """Check that a secret can be stored, before anything is made."""

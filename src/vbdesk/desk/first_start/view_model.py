@@ -35,7 +35,8 @@ class FirstStartViewModel(QObject):
         tested: (bool, str) success of the connection test, and a sentence.
         failed: (str) why no profile was made.
         session_offered: (str) there is no keyring: explanation of the session-only choice.
-        passphrase_wanted: (str) why this computer, without a keyring, needs a passphrase.
+        keyring_missing: (str) why this computer, without a keyring, needs a passphrase.
+        passphrase_wanted: (str) the same, when this computer was chosen.
         passphrase_faulty: (str) what is wrong with the passphrase.
         opened: (Profile) a profile was made and is the current one.
         can_go_on_changed: (bool) whether address, account and key are filled in.
@@ -45,6 +46,7 @@ class FirstStartViewModel(QObject):
     tested = Signal(bool, str)
     failed = Signal(str)
     session_offered = Signal(str)
+    keyring_missing = Signal(str)
     passphrase_wanted = Signal(str)
     passphrase_faulty = Signal(str)
     opened = Signal(object)
@@ -80,6 +82,15 @@ class FirstStartViewModel(QObject):
         """Set the address as typed."""
         self._address = ServiceAddress(self.managed_address or base_url, account_id, api_key)
         self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
+
+    def look_for_keyring(self) -> None:
+        """Say at once if this computer has no keyring, rather than when the choice was made."""
+        self._tasks.start(lambda context: self._setup.lacks_keyring(), self._on_looked, name="keyring-look")
+
+    @Slot(object)
+    def _on_looked(self, lacks_keyring: bool) -> None:
+        if lacks_keyring:
+            self.keyring_missing.emit(_(NO_KEYRING_HERE))
 
     def use_this_computer(self) -> None:
         """Make a profile for this computer."""

@@ -178,8 +178,13 @@ class Desk(QObject):
     def _show_first_start(self) -> FirstStartPage:
         model = FirstStartViewModel(self._setup, self._tasks, policy=self._ports.policy)
         model.opened.connect(self._on_profile_made)
-        page = FirstStartPage(model, self._ports.data_dir, self.reading.choices(), current().tag)
-        page.language.setDisabled(self.reading.managed)
+        page = FirstStartPage(
+            model,
+            self._ports.data_dir,
+            self.reading.choices(),
+            current().tag,
+            language_managed=self.reading.managed,
+        )
         page.language_wanted.connect(self.reading.choose)
         self.window.show_alone(page)
         if self.workspace is None:

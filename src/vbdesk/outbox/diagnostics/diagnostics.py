@@ -212,10 +212,27 @@ def _computer() -> dict[str, Any]:
 
 def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
     folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
-    usage = shutil.disk_usage(folder)
-    writable = os.access(folder, os.W_OK)
+    usage = shutil.disk_usage(folder if folder.is_dir() else folder.parent)  # Windows refuses a file
+    writable = folder.is_dir() and os.access(folder, os.W_OK)
     free = usage.free / 10**9
-    if not writable:
+    home = Path.home()
+    if not folder.is_dir():
+        findings.append(
+            DiagnosticFinding(
+                N_("disk"),
+                FindingStatus.MEND,
+                message("{file} is a file, where the recordings need a folder. Move it away.", file=folder),
+            )
+        )
+    elif not home.exists() and around.data_dir.is_relative_to(home):
+        findings.append(
+            DiagnosticFinding(
+                N_("disk"),
+                FindingStatus.MEND,
+                message("Your home folder {folder} does not exist. Make it before you record.", folder=home),
+            )
+        )
+    elif not writable:
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
@@ -253,6 +270,10 @@ def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[st
 
 
 def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
+    if not Path.home().exists():
+        told = message("They were not looked for: the sound system would make your home folder, which does not exist.")
+        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.NOTICE, told))
+        return None
     try:
         count = len(around.lister.devices())
     except DeviceListUnavailable as error:

@@ -13,6 +13,8 @@ import getpass
 import importlib
 import logging
 import plistlib
+import reprlib
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +25,7 @@ from urllib.parse import urlsplit
 
 from vbdesk.client.update_notice import NoticeSource, read_notice_source
 from vbdesk.data_files import DataFileError, read_toml
-from vbdesk.language import Message, _, language_of, message
+from vbdesk.language import N_, Message, _, available_languages, joined, language_of, message, system_reason
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule
 from vbdesk.outbox.profiles.profiles import LONGEST_NAME
@@ -34,6 +36,8 @@ MAC_FILE = "org.vbdesk.desk.plist"
 LINUX_FILE = Path("/etc/vbdesk/policy.toml")
 LONGEST_LOCK_AFTER = 24 * 60
 LONGEST_KEPT_DAYS = 3650
+LARGEST_FILE = 10**6
+"""Bytes; a policy has a few hundred."""
 OFF = "off"
 
 Values = Mapping[str, object]
@@ -68,7 +72,7 @@ class ManagedPolicy:
     @property
     def entries(self) -> list[str]:
         """Names of the entries that are set."""
-        return [entry for entry, (name, _parse) in _ENTRIES.items() if getattr(self, name) is not None]
+        return [name for name, entry in _ENTRIES.items() if getattr(self, entry.field) is not None]
 
     def is_service(self, base_url: str | None) -> bool:
         """Whether this is the address that is set."""
@@ -87,7 +91,7 @@ class ManagedPolicy:
 
 def read_policy(platform: str = sys.platform) -> ManagedPolicy:
     """Read what is set on this computer; takes about a millisecond. Never raises: faults are in the result."""
-    found: dict[str, object] = {}
+    found: dict[str, _Setting] = {}
     faults: list[Message] = []
     for place, read in _sources(platform):
         try:
@@ -95,15 +99,13 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
         except FileNotFoundError:
             continue
         except Exception as error:  # of any parser: a policy never stops the program
-            reason = error if isinstance(error, DataFileError) else type(error).__name__
-            faults.append(
-                message("The policy in {place} cannot be read ({reason}); it is ignored.", place=place, reason=reason)
-            )
+            whole = message("The whole policy in {place} is ignored. Correct it.", place=place)
+            faults.append(joined(_reason(place, error), whole))
             continue
-        found = {**{_plain(name): value for name, value in values.items()}, **found}
+        found = {**{_plain(name): _Setting(place, name, value) for name, value in values.items()}, **found}
     policy = _parsed(found, faults)
-    for fault in policy.faults:
-        log.warning("An entry of the organisation's policy is ignored: %s", fault)
+    if policy.faults and log.hasHandlers():  # without a log, Python would print the line to standard error
+        log.warning("The organisation's policy has faults. `vbdesk doctor` names them.")
     return policy
 
 
@@ -112,21 +114,51 @@ def managed_words() -> str:
     return _("Set by your organisation.")
 
 
-def _parsed(found: Values, faults: list[Message]) -> ManagedPolicy:
-    known = {_plain(entry): entry for entry in _ENTRIES}
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A value as somebody set it: where, under which name."""
+
+    place: str
+    name: str
+    value: object
+
+    def fault(self, template: str, **fields: object) -> Message:
+        """A sentence on this value."""
+        named = {"place": self.place, "entry": self.name[:60], "found": _shown(self.value)}
+        return Message.make(template, fields={**named, **fields})
+
+
+def _parsed(found: Mapping[str, _Setting], faults: list[Message]) -> ManagedPolicy:
+    known = {_plain(name): entry for name, entry in _ENTRIES.items()}
     chosen: dict[str, Any] = {}
-    for name, value in found.items():
-        if name not in known:
-            faults.append(message("The policy has an unknown entry: {entry}. It is ignored.", entry=name[:60]))
+    for plain, setting in found.items():
+        entry = known.get(plain)
+        if entry is None:
+            faults.append(setting.fault(_UNKNOWN))
             continue
-        field_name, parse = _ENTRIES[known[name]]
         try:
-            chosen[field_name] = parse(value)
+            chosen[entry.field] = entry.parse(setting.value)
         except (ValueError, TypeError):
-            faults.append(
-                message("The policy has a wrong value for {entry}. It is ignored.", entry=known[name]),
-            )
+            faults.append(setting.fault(entry.wrong, **entry.limits()))
     return ManagedPolicy(**chosen, faults=tuple(faults))
+
+
+def _reason(place: str, error: Exception) -> Message:
+    """Why a place cannot be read."""
+    if isinstance(error, DataFileError):
+        return joined(error)
+    cause = system_reason(error) if isinstance(error, OSError) else type(error).__name__
+    return message("{file} cannot be read: {cause}.", file=place, cause=cause)
+
+
+def _shown(value: object) -> str:
+    """A value in short, without control characters."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # Python does not print a number with thousands of digits
+        return type(value).__name__
 
 
 def _plain(name: str) -> str:
@@ -188,14 +220,73 @@ def _update_notice(value: object) -> NoticeSource | str:
     return OFF if text == OFF else read_notice_source(text)
 
 
-_ENTRIES: dict[str, tuple[str, Callable[[object], object]]] = {
-    "ServiceUrl": ("service_url", _service_url),
-    "ProfileName": ("profile_name", _profile_name),
-    "Language": ("language", _language),
-    "ConsentPolicy": ("consent_policy", lambda value: ConsentPolicy(_text(value))),
-    "AppLockMinutes": ("app_lock_minutes", _minutes),
-    "RetentionDays": ("retention", _retention),
-    "UpdateNotice": ("update_notice", _update_notice),
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a policy.
+
+    Attributes:
+        field: of `ManagedPolicy`.
+        parse: gives the value of the field; raises ValueError or TypeError.
+        wrong: the sentence on a wrong value; says what is allowed.
+        limits: further fields of that sentence.
+    """
+
+    field: str
+    parse: Callable[[object], object]
+    wrong: str
+    limits: Callable[[], dict[str, object]] = dict
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 60
+_UNKNOWN = N_("{place} sets {entry}, which vbdesk does not know. Correct its name, or remove it.")
+_NOT_LISTED = N_("{place} sets {entry} to {found}, which is ignored. Set one of these: {values}.")
+_NOT_WHOLE = N_("{place} sets {entry} to {found}, which is ignored. Set a whole number from {least} to {most}.")
+_ENTRIES: dict[str, _Entry] = {
+    "ServiceUrl": _Entry(
+        "service_url",
+        _service_url,
+        N_("{place} sets {entry} to {found}, which is ignored. Set an address such as https://voice.example."),
+    ),
+    "ProfileName": _Entry(
+        "profile_name",
+        _profile_name,
+        N_("{place} sets {entry} to {found}, which is ignored. Set a name of 1 to {most} characters."),
+        lambda: {"most": LONGEST_NAME},
+    ),
+    "Language": _Entry(
+        "language",
+        _language,
+        _NOT_LISTED,
+        lambda: {"values": ", ".join(name.replace("_", "-") for name in available_languages())},
+    ),
+    "ConsentPolicy": _Entry(
+        "consent_policy",
+        lambda value: ConsentPolicy(_text(value)),
+        _NOT_LISTED,
+        lambda: {"values": ", ".join(ConsentPolicy)},
+    ),
+    "AppLockMinutes": _Entry(
+        "app_lock_minutes", _minutes, _NOT_WHOLE, lambda: {"least": 1, "most": str(LONGEST_LOCK_AFTER)}
+    ),
+    "RetentionDays": _Entry(
+        "retention",
+        _retention,
+        N_(
+            "{place} sets {entry} to {found}, which is ignored. "
+            "Set a whole number from {least} to {most}, or {for_ever}."
+        ),
+        lambda: {"least": 0, "most": str(LONGEST_KEPT_DAYS), "for_ever": RetentionRule.FOR_EVER.value},
+    ),
+    "UpdateNotice": _Entry(
+        "update_notice",
+        _update_notice,
+        N_(
+            "{place} sets {entry} to {found}, which is ignored. Set {off}, or an address that begins with https:// "
+            "and ends with # and a key."
+        ),
+        lambda: {"off": OFF},
+    ),
 }
 
 
@@ -223,13 +314,34 @@ def _registry_values(hive: str) -> Values:
 
 
 def _file_values() -> Values:
-    if not LINUX_FILE.exists():
-        raise FileNotFoundError(LINUX_FILE)
-    return read_toml(LINUX_FILE)
+    return read_toml(_checked(LINUX_FILE))
 
 
 def _preferences(file: Path) -> Values:
-    found = plistlib.loads(file.read_bytes())
+    content = _checked(file).read_bytes()
+    try:
+        found = plistlib.loads(content)
+    except Exception as error:  # it has several parsers, with errors of their own
+        raise DataFileError(message("{file} is not a valid property list.", file=file.name)) from error
     if not isinstance(found, dict):
-        raise TypeError(file)
+        raise DataFileError(message("{file} is not a valid property list.", file=file.name))
     return found
+
+
+def _checked(file: Path) -> Path:
+    """The file, if it can be a policy: reading a pipe would wait, and an endless file would fill the memory.
+
+    Raises:
+        FileNotFoundError: there is none.
+        DataFileError: it is something else, too large, or a link to nothing.
+    """
+    file.lstat()
+    try:
+        found = file.stat()
+    except FileNotFoundError as error:
+        raise DataFileError(message("{file} is a link to a file that does not exist.", file=file.name)) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise DataFileError(message("{file} is not a regular file.", file=file.name))
+    if found.st_size > LARGEST_FILE:
+        raise DataFileError(message("{file} is larger than {most} MB.", file=file.name, most=LARGEST_FILE // 10**6))
+    return file

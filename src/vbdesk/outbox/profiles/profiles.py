@@ -16,7 +16,7 @@ from filelock import FileLock
 from vbdesk.client.loopback import is_loopback
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.language import N_, _, message
+from vbdesk.language import N_, _, message, system_reason
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
@@ -127,7 +127,7 @@ class ProfileStore:
         """Every profile, in the order in which they were added.
 
         Raises:
-            ProfilesUnreadable: the file is damaged; it is left as it is.
+            ProfilesUnreadable: the file is damaged or cannot be read; it is left as it is.
         """
         return self._load()[0]
 
@@ -200,12 +200,16 @@ class ProfileStore:
         return FileLock(self._path.with_suffix(".lock"), mode=FILE_MODE, is_singleton=False)
 
     def _load(self) -> tuple[list[Profile], str | None]:
-        if not self._path.exists():
-            return [], None
         try:
             document = json.loads(self._path.read_text(encoding="utf-8"))
             profiles = [replace(Profile(**entry), plan=Plan(entry["plan"])) for entry in document["profiles"]]
             current_id: str | None = document["current"]
+        except FileNotFoundError:
+            return [], None
+        except OSError as error:
+            raise ProfilesUnreadable(
+                message("{file} cannot be read: {cause}.", file=self._path, cause=system_reason(error))
+            ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise ProfilesUnreadable(
                 message(
