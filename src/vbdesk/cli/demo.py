@@ -271,7 +271,7 @@ def _draw(read: "TrajectoryRead") -> None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication
 
-    from vbdesk.desk.charts.chart_picture import save_picture
+    from vbdesk.desk.charts.chart_picture import chart_png
     from vbdesk.desk.charts.trajectory_data import chart_of
     from vbdesk.desk.ui.theme import Theme
     from vbdesk.desk.ui.tokens import Scheme
@@ -281,7 +281,7 @@ def _draw(read: "TrajectoryRead") -> None:
     theme = Theme(Scheme.LIGHT)
     theme.install()
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
-    save_picture(theme, chart_of(read, cuts), CHART, note=_(NOTE))
+    CHART.write_bytes(chart_png(theme, chart_of(read, cuts), note=_(NOTE)))
     _console().print(_("Chart written to {file}", file=CHART.absolute()))
 
 

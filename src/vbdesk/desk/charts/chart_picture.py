@@ -1,6 +1,4 @@
-"""A subject's charts as a picture file."""
-
-from pathlib import Path
+"""A subject's charts as a picture."""
 
 from PySide6.QtCore import QBuffer, QPoint, QSize, Qt
 from PySide6.QtGui import QImage
@@ -17,16 +15,12 @@ SIZE = QSize(1280, 800)
 _PIXELS_PER_POINT = 2.0
 
 
-def save_picture(theme: Theme, chart: TrajectoryChart, path: Path, *, note: str = "", size: QSize = SIZE) -> None:
-    """Draw `chart` in the colours of `theme` and save it as PNG, two pixels to the point.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+def chart_png(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> bytes:
+    """Draw `chart` in the colours of `theme` as PNG, two pixels to the point; on the window's thread."""
     encoded = QBuffer()
     encoded.open(QBuffer.OpenModeFlag.WriteOnly)
     _drawn(theme, chart, note, size).save(encoded, "PNG")  # type: ignore[call-overload]  # a format is a text
-    path.write_bytes(encoded.data().data())
+    return bytes(encoded.data().data())
 
 
 def _drawn(theme: Theme, chart: TrajectoryChart, note: str, size: QSize) -> QImage:
