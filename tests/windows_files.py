@@ -1,4 +1,6 @@
-"""Windows' rules for open files, on Linux: what vbdesk may not do there fails here too, in every test.
+"""Windows' rules for open files, on Linux: what vbdesk may not do there fails here too.
+
+The tests of the window run without them: they read its files while it writes them.
 
 Windows refuses to delete, rename or replace a file that a program has open, a folder with such a file in it, a rename
 to a name that is taken, and to flush a file that was opened for reading only. `install` lets calls from `src/vbdesk` in

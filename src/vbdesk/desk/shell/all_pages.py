@@ -1,7 +1,5 @@
 """The pages of the window, in the order of the sidebar, and how each is built."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.account.page import AccountPage
@@ -25,11 +23,9 @@ from vbdesk.desk.shell.view_models import (
     take_review_view_model,
 )
 from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.language import pgettext
-
-if TYPE_CHECKING:
-    from vbdesk.desk.subject.page import SubjectPage
 
 
 def build_record_page(workspace: Workspace, parent: QWidget | None = None) -> RecordPage:
@@ -59,10 +55,8 @@ def build_account_page(workspace: Workspace, parent: QWidget | None = None) -> A
     return AccountPage(account_view_model(workspace), parent)
 
 
-def build_subject_page(workspace: Workspace, parent: QWidget | None = None) -> "SubjectPage":
+def build_subject_page(workspace: Workspace, parent: QWidget | None = None) -> SubjectPage:
     """Build Subject."""
-    from vbdesk.desk.subject.page import SubjectPage
-
     return SubjectPage(subject_view_model(workspace), parent)
 
 

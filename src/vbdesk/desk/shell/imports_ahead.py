@@ -1,6 +1,6 @@
-"""Modules that take long to import and that the first page does not need, imported once it is shown.
+"""Libraries that take long to import and that no page needs to be shown, imported once the first page is there.
 
-Otherwise the window would be painted 0.4 s later, or stall when a subject is first opened.
+Otherwise the window would be painted 0.3 s later, or the first check of a recording would take longer.
 """
 
 from vbdesk.desk.tasks import TaskContext
@@ -8,7 +8,5 @@ from vbdesk.voice.libraries import load_libraries
 
 
 def import_ahead(context: TaskContext) -> None:
-    """Import the libraries of the analysis, and the page with pyqtgraph's charts, in a worker."""
+    """Import the libraries of the analysis, in a worker; none that uses Qt, whose types must not be made there."""
     load_libraries()
-    context.check()
-    import vbdesk.desk.subject.page  # noqa: F401

@@ -4,7 +4,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,7 +45,8 @@ class LocalObjectStore:
         """Move the finished file in; it survives a power cut once this returns."""
         _sync_file(path)
         self._name(path, key)
-        path.unlink()
+        with suppress(PermissionError):  # on Windows, while another process reads it; cleared with the incoming files
+            path.unlink()
 
     def link(self, source_key: str, key: str) -> None:
         """Hard-link the file under a second name."""
