@@ -1,4 +1,6 @@
-"""`vbdesk desk` without a display."""
+"""`vbdesk desk`: without a display, and how it hands over to the window."""
+
+import gc
 
 import pytest
 from typer.testing import CliRunner
@@ -24,3 +26,17 @@ def test_light_and_dark_exclude_each_other():
     done = CliRunner().invoke(app, ["desk", "--light", "--dark"])
     assert done.exit_code == 2
     assert done.stderr == "Choose --light or --dark, not both.\n"
+
+
+def test_no_garbage_is_collected_before_the_window_collects_it(monkeypatch, tmp_path):
+    collecting = []
+
+    def run(ports, scheme, profile, first_page):
+        collecting.append(gc.isenabled())
+        return 3
+
+    monkeypatch.setattr("vbdesk.desk.shell.app.run", run)
+    monkeypatch.setattr("vbdesk.outbox.diagnostics.log_file.keep_log", lambda folder: None)
+    done = CliRunner().invoke(app, ["desk", "--data-dir", str(tmp_path)])
+    assert (done.exit_code, collecting) == (3, [False])
+    assert gc.isenabled()

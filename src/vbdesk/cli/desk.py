@@ -33,6 +33,15 @@ def desk(
     if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
         fail(_("There is no display here. Start the desk in a graphical session."))
     gc.disable()  # collecting during the imports adds 0.15 s; the window collects in its own time
+    try:
+        raise typer.Exit(_run(bundle, profile, data_dir, light=light, dark=dark, smoke=smoke))
+    finally:
+        gc.enable()
+
+
+def _run(
+    bundle: Path | None, profile: str | None, data_dir: Path | None, *, light: bool, dark: bool, smoke: bool
+) -> int:
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.desk.shell.app import run
     from vbdesk.desk.ui.routes import BundleRoute
@@ -43,8 +52,8 @@ def desk(
     if smoke:
         from vbdesk.cli.desk_smoke import run_smoke_test
 
-        raise typer.Exit(run_smoke_test(scheme))
+        return run_smoke_test(scheme)
     first_page = None if bundle is None else ("outbox", BundleRoute(bundle.expanduser().absolute()))
     place = desk_paths(data_dir)
     keep_log(place.data)
-    raise typer.Exit(run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile, first_page))
+    return run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile, first_page)
