@@ -90,8 +90,8 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def rules_of_windows(request):
-    """Windows' rules for open files, but for tests of the window: they read its files while it writes them."""
-    with windows_files.lifted() if request.node.nodeid.startswith("tests/desk/") else nullcontext():
+    """Windows' rules for open files, where they hold."""
+    with nullcontext() if windows_files.holds_in(request.node.nodeid) else windows_files.lifted():
         yield
 
 

@@ -77,6 +77,15 @@ def test_a_test_can_lift_the_rules(taken):
     assert not (taken["folder"] / "open").exists()
 
 
+def test_the_listed_tests_exist():
+    root = Path(__file__).parents[1]
+    listed = (*windows_files.RULED, *windows_files.WITHOUT)
+    assert [name for name in listed if not (root / name).exists()] == []
+    assert windows_files.holds_in("tests/outbox/test_library.py::test_x")
+    assert windows_files.holds_in("tests/service/storage/test_local.py::test_x")
+    assert not windows_files.holds_in("tests/service/http/test_slow_clients.py::test_x")
+
+
 def test_tests_and_other_packages_are_left_alone(taken):
     (taken["folder"] / "open").unlink()
     assert exports.__file__.startswith(windows_files.PRODUCT)

@@ -1,6 +1,7 @@
 """Windows' rules for open files, on Linux: what vbdesk may not do there fails here too.
 
-The tests of the window run without them: they read its files while it writes them.
+The tests of the window run without them, and most of the service: there, threads of one process read files that others
+write, which on Windows are processes with files of their own.
 
 Windows refuses to delete, rename or replace a file that a program has open, a folder with such a file in it, a rename
 to a name that is taken, and to flush a file that was opened for reading only. `install` lets calls from `src/vbdesk` in
@@ -27,9 +28,23 @@ STANDARD = str(Path(os.__file__).parent) + os.sep
 refused: list[str] = []
 """What was refused, with the place in vbdesk, since the start of this process."""
 
+WITHOUT = ("tests/desk/", "tests/service/")
+RULED = (
+    "tests/service/composition/test_backup.py",
+    "tests/service/encryption/",
+    "tests/service/maintenance/",
+    "tests/service/storage/",
+)
+"""Tests of the service that run under the rules: what makes, replaces and removes files."""
+
 _holding: list[bool] = [True]
 
 Call = Callable[..., Any]
+
+
+def holds_in(test: str) -> bool:
+    """Whether a test, by its id, runs under the rules."""
+    return test.startswith(RULED) or not test.startswith(WITHOUT)
 
 
 @contextmanager

@@ -203,6 +203,8 @@ class KeyFile:
             if first:
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
+                with suppress(PermissionError):  # on Windows, while another process reads it by its other name
+                    Path(temporary).unlink()
                 return
             if (
                 sys.platform != "win32" and os.geteuid() == 0
@@ -210,8 +212,9 @@ class KeyFile:
                 before = self.path.stat()
                 os.chown(temporary, before.st_uid, before.st_gid)
             Path(temporary).replace(self.path)
-        finally:
+        except BaseException:
             Path(temporary).unlink(missing_ok=True)
+            raise
 
 
 def key_file_of(settings: Settings) -> KeyFile:
