@@ -22,6 +22,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.append(str(Path(__file__).parent))  # free_ports, by name
 
 import windows_files
+from vbdesk.outbox.library import managed_policy  # with pydantic, whose modules cannot be imported after Qt's
 
 windows_files.install()
 
@@ -84,8 +85,8 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    monkeypatch.setattr("vbdesk.outbox.library.managed_policy.LINUX_FILE", home / "policy.toml")
-    monkeypatch.setattr("vbdesk.outbox.library.managed_policy.MAC_FOLDER", home / "managed")
+    monkeypatch.setattr(managed_policy, "LINUX_FILE", home / "policy.toml")
+    monkeypatch.setattr(managed_policy, "MAC_FOLDER", home / "managed")
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,13 @@
 """A power cut at any byte of the last block: everything before that block is offered."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.crash_recovery import Leftovers, find_leftovers, inspect_leftovers, unfinished_takes
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged, read_take
 
 RATE = 1000
@@ -82,3 +84,44 @@ def test_a_byte_that_changed_far_from_the_end_is_never_passed_off_as_sound(tmp_p
     path.write_bytes(content)
     with pytest.raises(FileDamaged):
         read_take(path, KEY)
+
+
+@pytest.mark.parametrize("spoken", [(), (np.ones(RATE, np.int16),)])
+@pytest.mark.parametrize("look", [find_leftovers, inspect_leftovers])
+def test_a_take_that_is_being_recorded_is_left_alone(tmp_path, spoken, look):
+    path = tmp_path / "running.take"
+    writer = EncryptedTakeWriter(path, KEY, RATE, {"group_id": "ward4-0172"})
+    for piece in spoken:
+        writer.append(piece)
+    found = look(tmp_path, KEY)
+    assert found == Leftovers((), (), ())
+    assert path.exists()
+    writer.append(np.full(RATE, 7, np.int16))
+    writer.close()
+    (take,) = look(tmp_path, KEY).takes
+    assert take.complete
+    assert take.duration_s == len(spoken) + 1
+
+
+def test_takes_of_a_crash_can_be_looked_for_at_any_moment_of_a_recording(tmp_path):
+    done, faults = threading.Event(), []
+
+    def look():
+        while not done.is_set():
+            try:
+                find_leftovers(tmp_path, KEY)
+            except Exception as error:
+                faults.append(error)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for number in range(60):
+            writer = EncryptedTakeWriter(tmp_path / f"{number:02d}.take", KEY, RATE)
+            writer.append(np.ones(RATE, np.int16))
+            writer.close()
+    finally:
+        done.set()
+        looking.join()
+    assert not faults
+    assert [read_take(path, KEY).duration_s for path in sorted(tmp_path.glob("*.take"))] == [1.0] * 60

@@ -1,4 +1,5 @@
 import errno
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +36,8 @@ def test_frames_are_on_the_disk_while_it_records(recorder, microphone, key, tmp_
     recorder.start(microphone.device)
     microphone.play(2)
     until(lambda: recorder.elapsed_s == 2.0)
-    (running,) = unfinished_takes(tmp_path / "recording", key)
+    after_a_crash = shutil.copytree(tmp_path / "recording", tmp_path / "crashed")
+    (running,) = unfinished_takes(after_a_crash, key)
     assert running.duration_s >= 1.0
 
 

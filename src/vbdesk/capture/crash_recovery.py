@@ -69,7 +69,7 @@ class Leftovers:
 
 
 def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
-    """Read every take in `folder`, including one that is being recorded. Changes nothing.
+    """Read every take in `folder`, except one that this process is recording. Changes nothing.
 
     Reads whole files: call it in a task.
     """
@@ -77,6 +77,8 @@ def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
     damaged: list[DamagedTake] = []
     empty: list[Path] = []
     for path in sorted(folder.glob("*.take")):
+        if EncryptedTakeWriter.is_writing(path):  # during a count-in it looks like a file in which nothing was recorded
+            continue
         last_written = _last_written(path)
         try:
             found = salvage(path, key)
@@ -106,7 +108,7 @@ def find_leftovers(folder: Path, key: bytes) -> Leftovers:
     _end_recoveries(folder)
     found = inspect_leftovers(folder, key)
     for path in found.empty:
-        path.unlink()
+        path.unlink(missing_ok=True)
     return found
 
 

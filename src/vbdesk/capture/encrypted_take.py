@@ -11,10 +11,11 @@ import contextlib
 import hashlib
 import json
 import os
+import weakref
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -153,8 +154,11 @@ class EncryptedTakeWriter:
     Every method raises OSError if the disk is full or gone; what was appended before stays readable.
     """
 
+    _writing: ClassVar["weakref.WeakValueDictionary[Path, EncryptedTakeWriter]"] = weakref.WeakValueDictionary()
+
     def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
         self._path, self._key = path, key
+        self._writing[path.absolute()] = self  # before the file can be found
         self._blocks = BlockWriter(path, new_key(), key)
         self._digest = hashlib.sha256()
         self.frames = 0
@@ -192,11 +196,18 @@ class EncryptedTakeWriter:
             self._blocks.sync()
         finally:
             self._blocks.close()
+            self._writing.pop(self._path.absolute(), None)
 
     def abandon(self) -> None:
         """Close the file after an error; the take stays incomplete, and readable."""
         with contextlib.suppress(OSError):  # a full disk refuses the buffered rest again
             self._blocks.close()
+        self._writing.pop(self._path.absolute(), None)
+
+    @classmethod
+    def is_writing(cls, path: Path) -> bool:
+        """Whether this process is writing a take to `path`."""
+        return path.absolute() in cls._writing
 
     def _digest_of(self, kept: int) -> str:
         if kept == self.frames:

@@ -4,6 +4,7 @@ The sound system's thread puts blocks into a queue. The recorder's thread takes 
 encrypted at least twice a second. `MicrophoneLoss` ends the take when its microphone is lost.
 """
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -204,7 +205,8 @@ class RunningTake:
             kept = self._frames if end.keep_frames is None else min(end.keep_frames, self._frames)
             if end.reason is EndReason.CANCELLED:
                 self._writer.abandon()
-                shred(self._path)
+                with contextlib.suppress(FileNotFoundError):  # a look for takes of a crash has just deleted it
+                    shred(self._path)
             else:
                 self._writer.close(kept, self._closing(end))
         except OSError:
