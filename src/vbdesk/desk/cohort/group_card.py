@@ -17,7 +17,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, pgettext
 
 _WIDTHS = (150, 180, 220, 150)
-_BAR = 148
+_BAR = 176
 _SCORES = 3
 _LEAST_HEIGHT = 240
 _NARROW = 960

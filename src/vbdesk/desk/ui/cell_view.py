@@ -110,7 +110,6 @@ class CellView(QTableView):
         self._theme = app_theme()
         super().__init__(parent)
         self.choosable = choosable
-        self._left_out: set[int] = set()
         self._narrow = tuple(narrow)
         self._yields = least_stretch is not None or droppable != ()
         self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
@@ -203,7 +202,8 @@ class CellView(QTableView):
     def _fits_in(self, widths: Sequence[int], least_stretch: int) -> bool:
         """Take these widths, hiding columns as needed; whether the stretching column has its least width then."""
         px, room = self._theme.px, self.viewport().width() - least_stretch
-        counted = {*range(len(widths))} - {self._stretch} - self._left_out
+        left_out = {column for column in range(len(widths)) if self.isColumnHidden(column)} - {*self._droppable}
+        counted = {*range(len(widths))} - {self._stretch} - left_out
         needed = sum(px(widths[column]) for column in counted)
         for column in self._droppable:
             self.setColumnHidden(column, needed > room)
@@ -216,7 +216,6 @@ class CellView(QTableView):
 
     def show_column(self, column: int, *, shown: bool) -> None:
         """Show a column, or leave it out; for columns that the reader chooses."""
-        self._left_out = self._left_out - {column} if shown else self._left_out | {column}
         # before a column is hidden: next to a stretching one, Qt leaves a gap for it
         self.horizontalHeader().setSectionResizeMode(self._stretch, QHeaderView.ResizeMode.Fixed)
         self.setColumnHidden(column, not shown)
