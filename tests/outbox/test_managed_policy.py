@@ -131,7 +131,9 @@ NOTICE = "Set off, or an address that begins with https:// and ends with # and a
     [
         ('service_url = "voice.example"', "'voice.example'", ADDRESS),
         ('service_url = "ftp://voice.example"', "'ftp://voice.example'", ADDRESS),
-        ('service_url = "https://user@voice.example"', "'https://user@voice.example'", ADDRESS),
+        ('service_url = "https://user@voice.example"', "'https://***@voice.example'", ADDRESS),
+        ("service_url = 'https://voice.example:80a0'", "'https://voice.example:80a0'", ADDRESS),
+        ("service_url = 'https://voice.example/a b'", "'https://voice.example/a b'", ADDRESS),
         ("service_url = 5", "5", ADDRESS),
         ('profile_name = ""', "''", NAME),
         (f'profile_name = "{"x" * 61}"', f"'{'x' * 27}...{'x' * 28}'", NAME),
@@ -158,6 +160,25 @@ def test_a_wrong_entry_is_told_with_its_place_and_what_is_allowed_and_the_others
     policy = read_policy("linux")
     assert len(policy.entries) == 6
     assert policy.faults == (f"{policy_file} sets {entry} to {found}, which is ignored. {allowed}",)
+
+
+@pytest.mark.parametrize("entry", ["service_url", "update_notice", "language", "retention_days"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://anna:s3cret@voice.example",
+        "https://:s3cret@voice.example/api?x=1",
+        "anna:s3cret@voice.example",
+        "https://anna:s3cr@s3cret@voice.example",
+        "https://anna:s3cr/et @voice.example",
+    ],
+)
+def test_the_password_of_an_address_is_told_to_nobody(policy_file, entry, address):
+    policy_file.write_text(f"{entry} = {address!r}\n", "utf-8")
+    (fault,) = read_policy().faults
+    assert "s3cr" not in translated(fault)
+    assert "anna" not in translated(fault)
+    assert "voice.example" in translated(fault)
 
 
 def test_an_unknown_entry_is_told_and_the_others_hold(policy_file):

@@ -13,6 +13,7 @@ import getpass
 import importlib
 import logging
 import plistlib
+import re
 import reprlib
 import stat
 import sys
@@ -152,11 +153,11 @@ def _reason(place: str, error: Exception) -> Message:
 
 
 def _shown(value: object) -> str:
-    """A value in short, without control characters."""
+    """A value in short, without control characters, and without the password of an address."""
     if isinstance(value, bool):
         return str(value).lower()
     try:
-        return _SHORT.repr(value)
+        return _SHORT.repr(_USER_OF_ADDRESS.sub(r"\1***@", value) if isinstance(value, str) else value)
     except ValueError:  # Python does not print a number with thousands of digits
         return type(value).__name__
 
@@ -177,6 +178,8 @@ def _service_url(value: object) -> str:
     address = _text(value).rstrip("/")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise ValueError(value)
+    if " " in address or parts.port == 0:  # reading a port that is no number raises ValueError
         raise ValueError(value)
     return address
 
@@ -237,6 +240,7 @@ class _Entry:
     limits: Callable[[], dict[str, object]] = dict
 
 
+_USER_OF_ADDRESS = re.compile(r"^(\w+://)?.*@", re.DOTALL)
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 60
 _UNKNOWN = N_("{place} sets {entry}, which vbdesk does not know. Correct its name, or remove it.")
