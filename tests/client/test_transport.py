@@ -8,6 +8,7 @@ import pytest
 
 from vbdesk.client import Client, Credentials, ErrorKind, RetryRule
 from vbdesk.client.errors import (
+    AddressUsed,
     AudioRefused,
     Cancelled,
     CaptivePortal,
@@ -21,6 +22,7 @@ from vbdesk.client.errors import (
     ServiceUnavailable,
     Unauthorized,
     UnexpectedAnswer,
+    UploadExpired,
     UploadRefInvalid,
 )
 from vbdesk.contract.limits import Plan
@@ -68,6 +70,19 @@ def test_an_error_answer_becomes_an_error_with_a_kind_and_a_sentence(make_client
         make_client(retries=RetryRule.NEVER).account.credits()
     assert (raised.value.kind, raised.value.code, raised.value.status) == (kind, code, status)
     assert raised.value.sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RateLimited(), ServiceUnavailable(), UploadRefInvalid(), UploadExpired(), AddressUsed()],
+    ids=lambda e: type(e).__name__,
+)
+def test_an_error_says_what_a_person_can_do_and_promises_no_other_attempt(error):
+    """Only the outbox tries again automatically. It adds that to the reason, which asks nobody to do it."""
+    assert error.sentence.startswith(f"{error.reason} ")
+    assert "ry again" in error.sentence
+    assert "ry again" not in error.reason
+    assert "will be" not in error.sentence
 
 
 def test_an_upload_that_is_gone_can_be_made_again(client, service):

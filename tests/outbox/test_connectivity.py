@@ -1,6 +1,7 @@
 """Connectivity and everything else that holds the queue: each has its sentence and resolves automatically."""
 
 import errno
+import re
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -70,6 +71,7 @@ def test_what_is_in_the_way_is_told_apart(sync_worker, service, drive, fault, re
     assert sync_worker.status.connectivity is reach
     assert words in sync_worker.status.sentence
     assert "continue automatically" in sync_worker.status.sentence
+    assert not re.search("[Tt]ry again", sync_worker.status.sentence), "nobody has to"
     drive(sync_worker, lambda: sync_worker.status.connected is True)
     assert (sync_worker.status.connectivity, sync_worker.status.sentence) == (ConnectivityState.CONNECTED, "Connected.")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vbdesk.language import available_languages, joined, message, plural_message, reading_in, translated
 from vbdesk.language.reader import Language
-from vbdesk.outbox.library.stored_reasons import UNREADABLE, read_reason, written_reason
+from vbdesk.outbox.library.stored_reasons import NO_LONGER_WRITTEN, UNREADABLE, read_reason, written_reason
 
 PSEUDO = Language("en_XA", "en_GB")
 
@@ -87,6 +87,18 @@ def test_a_reason_of_version_6_is_shown_in_the_language_of_its_reader(name, stor
     assert not re.search("[Tt]he service|[Tt]he clock|[Ii]t was|It is|Decide|[Cc]heck|recording", shown) or name == "en"
     digits = re.compile(r"\d+")
     assert sorted(digits.findall(shown)) == sorted(digits.findall(stored))
+
+
+@pytest.mark.parametrize("text", NO_LONGER_WRITTEN)
+@pytest.mark.parametrize("name", available_languages())
+def test_a_reason_in_an_earlier_wording_is_shown_in_the_language_of_its_reader(name, text):
+    stored = joined(text, plural_message("It was tried {count} time.", "It was tried {count} times.", 6))
+    reasons = [read_reason(written_reason(stored)), read_reason(str(stored))]
+    with reading_in(Language(name, name)):
+        shown = {translated(reason) for reason in reasons}
+    assert len(shown) == 1
+    assert (shown == {stored}) is (name == "en")
+    assert name == "en" or not re.search("[Tt]he |again|It was", shown.pop())
 
 
 def test_what_only_looks_like_such_a_sentence_stays_as_it_is():

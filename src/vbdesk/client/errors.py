@@ -41,16 +41,19 @@ class ClientError(Exception):
     """Base of all errors of this package.
 
     Attributes:
-        sentence: one sentence for the person.
-    code: the service's error code; None if it gave none.
-    status: the HTTP status; None if there was no answer.
+        reason: what happened, for whoever tries again automatically.
+        sentence: what happened and what the person can do, for whoever does not.
+        code: the service's error code; None if it gave none.
+        status: the HTTP status; None if there was no answer.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.TERMINAL
     default_sentence: ClassVar[str] = N_("The service could not do this.")
+    advice: ClassVar[str] = ""
 
     def __init__(self, sentence: str | None = None, *, code: str | None = None, status: int | None = None) -> None:
-        self.sentence: str = joined(sentence or self.default_sentence)
+        self.reason: str = joined(sentence or self.default_sentence)
+        self.sentence: str = joined(self.reason, self.advice)
         self.code = code
         self.status = status
         super().__init__(self.sentence)
@@ -135,7 +138,8 @@ class RateLimited(ClientError):
     """
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = N_("The service asks for a pause; it will be tried again shortly.")
+    default_sentence = N_("The service asks for a pause.")
+    advice = N_("Wait a minute, then try again.")
 
     def __init__(self, *, code: str | None = None, retry_after_s: float | None = None) -> None:
         super().__init__(code=code, status=429)
@@ -146,7 +150,8 @@ class ServiceUnavailable(ClientError):
     """The service failed internally."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = N_("The service has a problem of its own; it will be tried again.")
+    default_sentence = N_("The service has a problem of its own.")
+    advice = N_("Try again later. If it happens again, ask the operator of the service.")
 
 
 class Unauthorized(ClientError):
@@ -192,7 +197,8 @@ class UploadRefInvalid(InvalidRequest):
     """The uploaded recording no longer exists."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = N_("The uploaded recording is no longer there; it will be uploaded again.")
+    default_sentence = N_("The uploaded recording is no longer there.")
+    advice = N_("Try again, and the recording is uploaded again.")
 
 
 class UploadFailed(ClientError):
@@ -205,7 +211,8 @@ class UploadExpired(UploadFailed):
     """The upload address is no longer valid."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = N_("The upload took too long to begin; it will be tried again.")
+    default_sentence = N_("The upload took too long to begin.")
+    advice = N_("Try again.")
 
 
 class AddressUsed(UploadFailed):
@@ -213,6 +220,7 @@ class AddressUsed(UploadFailed):
 
     kind = ErrorKind.RETRYABLE
     default_sentence = N_("The upload address was already used for another file. The recording needs a new address.")
+    advice = N_("Try again.")
 
 
 class UnexpectedAnswer(ClientError):

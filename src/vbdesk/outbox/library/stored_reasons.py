@@ -71,6 +71,14 @@ _AT_THE_END = (
 )
 """Sentences that they added to another one."""
 
+NO_LONGER_WRITTEN = (
+    N_("The service asks for a pause; it will be tried again shortly."),
+    N_("The service has a problem of its own; it will be tried again."),
+    N_("The uploaded recording is no longer there; it will be uploaded again."),
+    N_("The upload took too long to begin; it will be tried again."),
+)
+"""Sentences that are stored with recordings, though nothing writes them now. They stay in the catalogs."""
+
 _TRIED = re.compile(r"(?P<rest>.+) It was tried (?P<count>\d{1,9}) times\.")
 _VALUE = {"cause": r".{1,300}"}
 _SHORT = r"[^.]{1,30}"  # a number, or a time

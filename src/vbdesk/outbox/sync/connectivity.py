@@ -91,4 +91,4 @@ def connectivity_after(error: ClientError) -> Connectivity:
             state = ConnectivityState.FOREIGN
         case _:
             state = ConnectivityState.SERVICE_DOWN
-    return Connectivity(state, joined(error.sentence, message("Recordings wait and continue automatically.")))
+    return Connectivity(state, joined(error.reason, message("Recordings wait and continue automatically.")))

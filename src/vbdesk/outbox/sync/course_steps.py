@@ -35,7 +35,7 @@ class CourseSteps:
             steps[entry.step](entry)
         except ClientError as error:
             if not _is_of_the_queue(error):
-                self._postpone(entry, joined(error.sentence, message("It is tried again automatically.")))
+                self._postpone(entry, joined(error.reason, message("It is tried again automatically.")))
             raise
 
     def postpone(self, entry: CourseCorrection) -> None:

@@ -438,7 +438,7 @@ class SyncWorker:
                 event,
                 at,
                 joined(
-                    error.sentence,
+                    error.reason,
                     plural_message("It was tried {count} time.", "It was tried {count} times.", attempts),
                     message("It is kept and will be retried automatically."),
                 ),
