@@ -12,6 +12,7 @@ from babel.messages.mofile import write_mo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vbdesk.contract.levels import Level
 from vbdesk.language import (
     Language,
     _,
@@ -32,7 +33,8 @@ from vbdesk.language import (
     written_message,
 )
 from vbdesk.language.pseudo import pseudo
-from vbdesk.report.reader_words import with_unit
+from vbdesk.report.reader_words import level_in_sentence, level_word, with_unit
+from vbdesk.report.result_texts import overall_in_sentence, overall_word
 
 TEXTS = {
     "The file {path} is missing.": "Die Datei {path} fehlt.",
@@ -237,3 +239,14 @@ def test_a_figure_stands_left_of_a_latin_unit_and_before_an_arabic_one():
         latin, arabic = with_unit(1.35, "s"), with_unit(2.99, "semitones")
     assert latin == "\u2066\u20681.35\u2069 \u2068s\u2069\u2069"
     assert arabic == "\u20682.99\u2069 نصف نغمة"
+
+
+@pytest.mark.parametrize("name", ["de", "es", "fr", "pt_BR"])
+def test_a_level_inside_of_a_sentence_is_the_same_word_with_a_small_letter(name):
+    with reading_in(Language(name, name)):
+        words = [(level_word(level), level_in_sentence(level)) for level in Level]
+        words += [(overall_word(Level.NONE), overall_in_sentence(Level.NONE))]
+        told = _("{sign}: {level}, first time.", sign="x", level=level_in_sentence(Level.ELEVATED))
+    assert all(within[0].islower() and alone[0].isupper() for alone, within in words)
+    assert all(within.casefold() == alone.casefold() for alone, within in words)
+    assert told.startswith(("x: e", "x\u202f: é"))

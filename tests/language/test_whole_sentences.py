@@ -132,6 +132,40 @@ def letters_of(node: ast.AST) -> Iterator[str]:
         yield node.value
 
 
+LEVEL_WORDS = {"level_word", "overall_word"}
+LEVEL_FIRST = r"(^|· ){%s}"
+
+
+def capital_levels(function: ast.AST) -> Iterator[str]:
+    """Texts in which a level that begins with a capital letter is not at the beginning."""
+    nodes = list(own_nodes(function))
+    made = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and any(is_level(part) for part in ast.walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in nodes:
+        if isinstance(call, ast.Call) and name_of(call.func) in FILLS:
+            texts = [part.value for part in call.args if isinstance(part, ast.Constant)]
+            for keyword in call.keywords:
+                if is_level(keyword.value) or name_of(keyword.value) in made:
+                    yield from (text for text in texts if not re.search(LEVEL_FIRST % keyword.arg, text))
+
+
+def is_level(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and name_of(node.func) in LEVEL_WORDS
+
+
+def test_a_level_inside_of_a_sentence_has_its_own_form():
+    functions = [
+        (name, node) for name, tree in trees(SOURCES) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    ]
+    found = [f"{name}: {text}" for name, function in functions for text in capital_levels(function)]
+    assert found == [], "take `level_in_sentence`"
+
+
 def test_no_text_is_assembled():
     found = {f"{name}: {what}" for name, tree in trees(SOURCES) for what in assembled(tree)}
     assert found - ALLOWED.keys() == set(), "write whole sentences, one for each case"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from vbdesk.cli.output import columns, wrapped
 from vbdesk.language import N_, _, formats, pgettext
-from vbdesk.report.reader_words import label_word, level_word
+from vbdesk.report.reader_words import label_word, level_in_sentence, level_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -165,9 +165,11 @@ def _gives(gives: str | None) -> str | None:
 
 
 def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str]":
+    from vbdesk.contract.levels import Level
+
     rows = [(_("Level"), _("From index"), _("Score"), who, "")]
     for cut in cuts:
-        above = "" if cut.reported else _("(reported as “{level}”)", level=_level(max_level))
+        above = "" if cut.reported else _("(reported as “{level}”)", level=level_in_sentence(Level(max_level)))
         rows.append(
             (
                 _level(cut.level),

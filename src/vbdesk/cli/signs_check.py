@@ -20,7 +20,7 @@ def check(
 ) -> None:
     """Load signs of your own as the service would; exits with 1 if one of them cannot be used."""
     from vbdesk.contract.levels import Level
-    from vbdesk.report.reader_words import level_word
+    from vbdesk.report.reader_words import level_in_sentence
     from vbdesk.signs.plugins.discovery import load_plugins
     from vbdesk.signs.plugins.source import PluginSource
 
@@ -38,7 +38,7 @@ def check(
                 kind=file.model.kind,
                 features=len(file.features),
                 evidence_grade=file.evidence_grade,
-                max_level=level_word(Level(file.max_level)),
+                max_level=level_in_sentence(Level(file.max_level)),
             )
         )
     for item in signs.unavailable:

@@ -169,7 +169,7 @@ def _slip(error: "ValidationError") -> str:
 
 def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
     from vbdesk.contract.levels import Level
-    from vbdesk.report.reader_words import level_word
+    from vbdesk.report.reader_words import level_in_sentence
 
     study, auc = card["study"], card["auc"]
     head = _(
@@ -179,7 +179,7 @@ def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
         recordings=study["recordings"],
         speakers=study["speakers"],
         auc=_auc_words(auc),
-        level=level_word(Level(card["max_level"])),
+        level=level_in_sentence(Level(card["max_level"])),
     )
     return [
         head,

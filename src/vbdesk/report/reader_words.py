@@ -23,6 +23,23 @@ def level_word(level: Level) -> str:
             return pgettext("level", "Inconclusive")
 
 
+def level_in_sentence(level: Level) -> str:
+    """The level of a sign, not at the beginning of a text: most languages write it without a capital letter there."""
+    match level:
+        case Level.NONE:
+            return pgettext("level inside of a sentence", "None")
+        case Level.LOW:
+            return pgettext("level inside of a sentence", "Low")
+        case Level.CONSIDER:
+            return pgettext("level inside of a sentence", "Consider")
+        case Level.MODERATE:
+            return pgettext("level inside of a sentence", "Moderate")
+        case Level.ELEVATED:
+            return pgettext("level inside of a sentence", "Elevated")
+        case Level.INCONCLUSIVE:
+            return pgettext("level inside of a sentence", "Inconclusive")
+
+
 def status_word(status: JobStatus) -> str:
     """The state of a job of the service."""
     match status:

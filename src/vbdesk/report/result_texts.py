@@ -8,8 +8,8 @@ from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality
 from vbdesk.contract.rounding import whole
 from vbdesk.data_files import StrictDataModel, read_toml
-from vbdesk.language import _
-from vbdesk.report.reader_words import level_word
+from vbdesk.language import _, pgettext
+from vbdesk.report.reader_words import level_in_sentence, level_word
 from vbdesk.resource_files import resource
 
 OTHER_ISSUE = "other"
@@ -61,6 +61,13 @@ def result_texts() -> ResultTexts:
 def overall_word(level: Level) -> str:
     """The overall level of a recording in the reader's language. "None" alone would read as "no result"."""
     return _("Nothing stood out") if level is Level.NONE else level_word(level)
+
+
+def overall_in_sentence(level: Level) -> str:
+    """The overall level of a recording, not at the beginning of a text."""
+    if level is Level.NONE:
+        return pgettext("level inside of a sentence", "Nothing stood out")
+    return level_in_sentence(level)
 
 
 def quality_text(quality: AudioQuality) -> QualityText:

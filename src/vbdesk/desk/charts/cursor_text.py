@@ -6,7 +6,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
 from vbdesk.language import _, formats
-from vbdesk.report.reader_words import level_word
+from vbdesk.report.reader_words import level_in_sentence
 from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
 
 
@@ -32,7 +32,7 @@ class CursorText:
 
     def spoken(self) -> str:
         """The whole text, for a screen reader."""
-        level = _("no reading") if self.level is None else level_word(self.level)
+        level = _("no reading") if self.level is None else level_in_sentence(self.level)
         reading = _("{time}. {sign}: {level}.", time=self.when, sign=self.sign, level=level)
         return " ".join(part for part in (reading, self.sentence, self.note) if part)
 

@@ -19,7 +19,7 @@ from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.language import _, formats, ngettext
-from vbdesk.report.reader_words import level_word
+from vbdesk.report.reader_words import level_in_sentence
 
 _LEAST_CHART = 400  # px; with less chart width at 100 % text, names are above the charts
 _LEAST_WITH_LEGEND = 340  # px at 100 % text; lower windows need the space for charts
@@ -339,7 +339,7 @@ def _in_words(chart: TrajectoryChart) -> str:
             _(
                 "{sign}: {level}. Trend: {trend}.",
                 sign=sign.shown_label,
-                level=level_word(sign.level),
+                level=level_in_sentence(sign.level),
                 trend=sign.trend.lstrip("↑↓= "),
             )
             for sign in chart.signs

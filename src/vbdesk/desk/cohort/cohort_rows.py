@@ -15,7 +15,7 @@ from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCou
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, formats, joined, ngettext, pgettext
 from vbdesk.outbox.library.subject_names import ShownSubject, search_key
-from vbdesk.report.reader_words import level_word
+from vbdesk.report.reader_words import level_in_sentence, level_word
 from vbdesk.report.result_texts import action_title, overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
@@ -125,7 +125,7 @@ def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
         return HeatCell(level_word(Level.INCONCLUSIVE), state.level)
     score = formats.number(state.score, ".2f")
-    words = _("{score}, level: {level}", score=score, level=level_word(state.level))
+    words = _("{score}, level: {level}", score=score, level=level_in_sentence(state.level))
     return HeatCell(words, state.level, figure=score)
 
 
@@ -344,7 +344,7 @@ def _reason(name: str, state: SignState, labels: Mapping[str, str], recordings: 
 
 def _since(sign: str, state: SignState, recordings: int) -> str:
     """Since when a sign is flagged."""
-    level = level_word(state.level)
+    level = level_in_sentence(state.level)
     if recordings == 1:
         return _("{sign}: {level}, first recording.", sign=sign, level=level)
     if state.held > 1:

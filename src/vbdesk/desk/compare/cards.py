@@ -25,7 +25,8 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, pgettext
-from vbdesk.report.reader_words import level_word
+from vbdesk.report.reader_words import level_in_sentence, level_word
+from vbdesk.report.result_texts import overall_in_sentence
 
 _SIDE_PADDING, _GAP = 20, 12
 _ONE_LINE_FROM = 720
@@ -125,7 +126,9 @@ class SideCard(Card):
         reading = side.reading
         if reading is not None:
             badge = LevelBadge(reading.voice.level, overall=True)
-            badge.setAccessibleName(_("Overall level, {side}: {level}", side=self._name, level=badge.word))
+            badge.setAccessibleName(
+                _("Overall level, {side}: {level}", side=self._name, level=overall_in_sentence(reading.voice.level))
+            )
             self._level.addWidget(badge)
             self._level.addWidget(Text(_("overall level"), Role.CAPTION, "text3"))
             self._level.addStretch(1)
@@ -340,7 +343,7 @@ def _badge(label: str, name: str, level: Level | None) -> QWidget:
     if level is None:
         return Text(_("Not asked for"), Role.LABEL, "text3", wrap=True)
     badge = LevelBadge(level)
-    badge.setAccessibleName(_("{sign}, {side}: {level}", sign=label, side=name, level=level_word(level)))
+    badge.setAccessibleName(_("{sign}, {side}: {level}", sign=label, side=name, level=level_in_sentence(level)))
     return badge
 
 

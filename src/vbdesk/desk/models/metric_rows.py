@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal
 from vbdesk.language import _, joined
-from vbdesk.report.reader_words import label_word, level_word
+from vbdesk.report.reader_words import label_word, level_in_sentence
 from vbdesk.report.shipped_metrics import ShippedMetric, shipped_metrics
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
@@ -109,7 +109,7 @@ def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, ref
     else:
         found = _(
             "{metric} lies towards “{anchor}”, and the sign {sign} is at the level “{level}”.",
-            level=level_word(signal.level),
+            level=level_in_sentence(signal.level),
             **names,
         )
     why = _(
