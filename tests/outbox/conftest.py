@@ -69,6 +69,23 @@ def reopen(tmp_path, clock):
 
 
 @pytest.fixture
+def meanwhile(monkeypatch):
+    """Let another thread act between what the next operation on a library reads and the change that it begins."""
+
+    def let(library, act):
+        changing = library.store.changing
+
+        def begin():
+            monkeypatch.setattr(library.store, "changing", changing)
+            act()
+            return changing()
+
+        monkeypatch.setattr(library.store, "changing", begin)
+
+    return let
+
+
+@pytest.fixture
 def new_take(library):
     """Write an encrypted take and add it to the library; returns its take id."""
 

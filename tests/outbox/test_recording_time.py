@@ -25,6 +25,7 @@ from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_words, doubt_sentence
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.sync.request_journal import StoredRequestJournal
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 YEAR, DAY, HOUR, MINUTE = timedelta(days=365), timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 DONE, ATTENTION, CHECKED = OutboxState.DONE, OutboxState.NEEDS_ATTENTION, OutboxState.CHECKED
@@ -686,6 +687,40 @@ def test_a_time_that_lies_in_the_future_cannot_be_chosen(laptop):
     with pytest.raises(NotAllowed, match="is in the future"):
         laptop.library.set_recorded_at(take_id, laptop.true.moment + HOUR)
     assert doubted(laptop, take_id, laptop.began[take_id])
+
+
+@pytest.mark.parametrize(
+    ("decide", "kept"),
+    [
+        (lambda library, take_id: library.set_trim(take_id, (1.0, 9.0)), lambda item: item.trim_s == (1.0, 9.0)),
+        (lambda library, take_id: library.keep_recorded_at(take_id), lambda item: item.time_doubt is None),
+        (lambda library, take_id: library.discard(take_id), None),
+    ],
+)
+def test_what_a_person_does_while_times_are_compared_stays(laptop, meanwhile, decide, kept):
+    laptop.clock.wrong = -HOUR
+    take_id, library = laptop.record(send=False), laptop.library
+    laptop.clock.wrong = timedelta(0)
+    library.times.confirm(ServiceTime(laptop.clock.boot(), laptop.true.moment))
+    meanwhile(library, lambda: decide(library, take_id))
+    library.times.review()
+    if kept is None:
+        assert library.list() == []
+    else:
+        assert kept(library.get(take_id))
+
+
+def test_a_time_that_a_person_keeps_while_it_is_compared_is_not_asked_about_again(laptop, meanwhile):
+    laptop.clock.wrong = -HOUR
+    take_id, library = laptop.record(), laptop.library
+    laptop.clock.wrong = timedelta(0)
+    library.times.confirm(ServiceTime(laptop.clock.boot(), laptop.true.moment))
+    handlers = laptop.run(0)._handlers
+    (event,) = UploadQueue(library.store).events()
+    meanwhile(library, lambda: library.keep_recorded_at(take_id))
+    handlers.send(event)
+    item = library.get(take_id)
+    assert (item.state, item.fix, item.time_doubt) == (OutboxState.WAITING, None, None)
 
 
 def test_what_is_doubtful_is_not_handed_over_in_a_bundle(laptop):

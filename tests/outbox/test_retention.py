@@ -71,6 +71,15 @@ def test_sound_goes_so_many_days_after_the_result_and_the_rest_stays(library, re
     assert not retention.step(clock.now())
 
 
+def test_a_rule_that_is_changed_meanwhile_holds(library, retention, done_take, clock, meanwhile):
+    take_id = done_take()
+    after(library, 30)
+    clock.advance(30 * 86_400)
+    meanwhile(library, lambda: library.change_settings(retention=Retention()))
+    retention.step(clock.now())
+    assert has_sound(library, take_id)
+
+
 def test_none_goes_before_its_result(library, retention, done_take, new_take, clock):
     waiting, failed, done = new_take(seconds=1), new_take(seconds=1), done_take()
     library.queue(waiting)

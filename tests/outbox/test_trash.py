@@ -375,6 +375,46 @@ def test_a_clock_that_was_ahead_at_the_deletion_does_not_keep_it_for_years(tmp_p
         assert again.trash.destroy_due()
 
 
+def test_what_is_restored_while_the_trash_is_dated_again_is_no_longer_in_it(library, new_take, clock, meanwhile):
+    take_id = new_take(seconds=1)
+    clock.advance(100 * DAY_S)  # a clock that is ahead
+    library.discard(take_id)
+    clock.advance(-100 * DAY_S)
+    meanwhile(library, lambda: library.trash.restore(take_id))
+    assert not library.trash.destroy_due()
+    assert library.trash.items() == []
+    clock.advance(8 * DAY_S)
+    assert not library.trash.destroy_due()
+    assert library.whole_audio(take_id).duration_s == 1
+
+
+def test_what_is_destroyed_while_the_trash_is_dated_again_does_not_come_back(library, new_take, clock, meanwhile):
+    take_id = new_take(seconds=1)
+    key = library.store.row(take_id)["take_key"]
+    clock.advance(100 * DAY_S)
+    library.discard(take_id)
+    clock.advance(-100 * DAY_S)
+    meanwhile(library, lambda: library.discard(take_id, at_once=True))
+    assert not library.trash.destroy_due()
+    assert library.trash.items() == []
+    assert key not in everything_under(library.store.folder)
+
+
+def test_what_is_deleted_again_while_its_days_end_is_kept_for_its_days(library, new_take, clock, meanwhile):
+    take_id = new_take(seconds=1)
+    library.discard(take_id)
+    clock.advance(7 * DAY_S)
+
+    def change_of_mind():
+        library.trash.restore(take_id)
+        library.discard(take_id)
+
+    meanwhile(library, change_of_mind)
+    library.trash.destroy_due()
+    library.trash.restore(take_id)
+    assert library.whole_audio(take_id).duration_s == 1
+
+
 def test_a_clock_ahead_of_the_service_destroys_nothing_early(library, new_take, clock):
     library.times.confirm(ServiceTime(clock.boot(), clock.now()))
     library.discard(new_take(seconds=1))

@@ -14,6 +14,7 @@ from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
+from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -170,6 +171,26 @@ def test_a_take_left_by_a_crash_is_offered(user):
     user.page.banner.button.click()
     user.sees_check()
     assert user.page.review.source.metadata.group_id == "ward4-9"
+
+
+@pytest.mark.parametrize("asked", ["ward4-0173", ReviewRoute("another recording")])
+def test_the_page_asked_for_something_else_while_it_records_keeps_the_subject(user, asked):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.page.opened(asked)  # “Record” on the page of another subject, or “Review” in the Outbox
+    assert "Finish this recording first." in user.page.banner.words()
+    assert user.page.model.setup.subject.group_id == "ward4-0172"
+    assert user.page.review.source is None
+
+
+def test_a_recording_is_of_the_subject_that_was_entered_when_it_began(user):
+    user.enters_subject("ward4-0172")
+    user.records(20)
+    user.page.model.setup.set_subject("ward4-0173")
+    user.stops()
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(user.outbox)
+    assert user.outbox()[0].group_id == "ward4-0172"
 
 
 def test_a_look_for_takes_of_a_crash_leaves_the_running_take_alone(user):

@@ -144,3 +144,19 @@ def test_a_second_line_is_that_of_one_subject_and_is_never_asked_without_being_c
     assert not card.detail_field.isVisible()
     group_id, _ = recorded_as(user, "a-1")
     assert user.workspace.library.subject_notes.note_of(group_id) == SubjectNote()
+
+
+def test_what_is_noted_elsewhere_while_a_name_is_stored_stays(user, monkeypatch):
+    user.enters_subject("山田太郎")
+    setup, library = user.page.model.setup, user.workspace.library
+    changing, group_id = library.store.changing, setup.subject.group_id
+
+    def after_another():
+        monkeypatch.setattr(library.store, "changing", changing)
+        library.subject_notes.keep(group_id, SubjectNote(text="after lunch"))
+        return changing()
+
+    monkeypatch.setattr(library.store, "changing", after_another)
+    user.workspace.tasks.start(lambda context: setup.keep_name())
+    user.waits_for(lambda: not user.workspace.tasks.busy)
+    assert library.subject_notes.note_of(group_id) == SubjectNote(text="after lunch", alias="山田太郎")

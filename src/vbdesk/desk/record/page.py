@@ -94,12 +94,14 @@ class RecordPage(QWidget):
         self.intake.refresh()
         if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
-        if isinstance(argument, str) and argument:
+        if isinstance(argument, FilesRoute):
+            self.import_files(list(argument.paths))
+        elif argument and self.model.phase not in (RecordPhase.READY, RecordPhase.ENDED):
+            self._say(Tone.WARN, _("Finish this recording first."))
+        elif isinstance(argument, str) and argument:
             self.model.setup.set_subject(argument)
         elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
-        elif isinstance(argument, FilesRoute):
-            self.import_files(list(argument.paths))
         if self._faces.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -275,7 +277,7 @@ class RecordPage(QWidget):
         self.banner.clear()
         if take.sentence is not None:
             self._say(Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN, translated(take.sentence))
-        self.review.review_take(take, self.model.setup.metadata(take.recorded_at))
+        self.review.review_take(take, self.model.metadata)
 
     @Slot(object)
     def _on_review_started(self, source: CheckSource) -> None:

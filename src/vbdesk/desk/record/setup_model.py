@@ -240,9 +240,7 @@ class RecordSetupViewModel(QObject):
 
     def keep_name(self) -> None:
         """Store the alias and the second line of the subject before its first recording. Blocks on the disk."""
-        group_id, note = self.subject.group_id, self._noted()
-        if note != self._note(group_id):
-            self._library.subject_notes.keep(group_id, note)
+        self._library.subject_notes.change(self.subject.group_id, self._with_typed)
 
     def store_consent(self, then: Callable[[], None]) -> None:
         """Store a ticked consent without a recording, and the name of a new subject, and call `then`."""
@@ -371,7 +369,9 @@ class RecordSetupViewModel(QObject):
 
     def _noted(self) -> SubjectNote:
         """The note of the subject with what was typed here."""
-        note = self._note(self.subject.group_id)
+        return self._with_typed(self._note(self.subject.group_id))
+
+    def _with_typed(self, note: SubjectNote) -> SubjectNote:
         if not self.subject.usable:
             return note
         detail = self.detail if self.asks_detail and self.detail_fault is None else note.detail

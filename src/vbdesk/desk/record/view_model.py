@@ -89,6 +89,9 @@ class FinishedTakes(QObject):
 class RecordViewModel(QObject):
     """A recording from count-in to end, and the meter and room check before it.
 
+    Attributes:
+        metadata: of the last take, as it was when the count-in began.
+
     Signals:
         phase_changed: (RecordPhase).
         counted: (int) seconds left before the recording begins.
@@ -133,6 +136,7 @@ class RecordViewModel(QObject):
         self._ailment = ""
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
         self._clock, self._times = clock, times
+        self.metadata = setup.metadata(clock.now())
         self._monitor = Monitor(microphone)
         self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
         self._finished_takes = FinishedTakes()
@@ -177,6 +181,7 @@ class RecordViewModel(QObject):
             return
         self._stop_listening()
         self._left, self._marks, self._ailment = self._count_in_s, (), ""
+        self.metadata = self.setup.metadata(self._clock.now())
         self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
         store_consent = self.setup.consent.storing()
@@ -278,7 +283,7 @@ class RecordViewModel(QObject):
         return room_rules().noise_limit_dbfs
 
     def _about(self) -> Mapping[str, Any]:
-        metadata = self.setup.metadata(self._clock.now())
+        metadata = self.metadata
         return {
             "group_id": metadata.group_id,
             **self.setup.form.protocol.about(),

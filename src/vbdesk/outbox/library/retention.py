@@ -31,10 +31,11 @@ class SoundRetention:
         """
         if service_time is not None:
             self._date_results(service_time)
-        due = self.due(service_time)
-        if due:
-            self._library.remove_sounds(due)
-        return bool(due)
+        if not self.due(service_time):
+            return False
+        with self._store.changing():  # the rule of this moment holds
+            self._library.remove_sounds(self.due(service_time))
+        return True
 
     def due(self, service_time: datetime | None) -> list[str]:
         """Take ids of recordings whose sound is due, the oldest results first, at most `AT_ONCE_MOST`."""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +21,7 @@ from vbdesk.outbox.library.recording_time import (
     service_time_json,
 )
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.library.store import Store
+from vbdesk.outbox.library.store import Store, UnknownTake
 
 KEPT_AGAIN_S = 60.0  # minimum seconds between two writes during one uptime
 _SETTING = "service_times"
@@ -93,12 +94,17 @@ class ServiceTimes:
         else:
             items = [self._store.get(take_id)]
         known = self.known()
-        referred = [(item, self.doubt(item, known)) for item in items if item.reference is not None]
-        changed = [(item, doubt) for item, doubt in referred if _has_changed(item, doubt)]
+        changed = [item.take_id for item in items if self._is_to_mark(item, known)]
         if changed:
             with self._store.changing():
-                for item, doubt in changed:
-                    self.mark(item, doubt)
+                for take_id in changed:
+                    with suppress(UnknownTake):  # deleted meanwhile
+                        item = self._store.get(take_id)  # with what a person has changed meanwhile
+                        if item.state in _NOT_SENT and self._is_to_mark(item, known):
+                            self.mark(item, self.doubt(item, known))
+
+    def _is_to_mark(self, item: RecordingItem, known: KnownTimes) -> bool:
+        return item.reference is not None and _has_changed(item, self.doubt(item, known))
 
     def mark(self, item: RecordingItem, doubt: TimeDoubt | None) -> None:
         """Mark the time of a recording as doubtful, or unmark it. Within a transaction."""

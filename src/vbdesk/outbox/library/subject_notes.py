@@ -1,7 +1,7 @@
 """What this computer knows about subjects: notes, tags, aliases, second lines, and which results were opened."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -112,12 +112,16 @@ class SubjectNotes:
                 follow_subject(self._store, group_id, before, kept.spoken)
             self._store.after_commit(lambda: self._remember_one(group_id, kept))
 
-    def keep_alias(self, group_id: str, alias: str) -> None:
-        """Store the alias of a subject, unless it has it. Raises AliasTaken."""
-        if self.note_of(group_id).alias == tidy(alias):
+    def change(self, group_id: str, change: Callable[[SubjectNote], SubjectNote]) -> None:
+        """Change what is noted about a subject, if `change` alters it. Raises AliasTaken."""
+        if change(self.note_of(group_id)) == self.note_of(group_id):
             return
         with self._store.changing():  # what another thread stores meanwhile stays
-            self.keep(group_id, replace(self.note_of(group_id), alias=alias))
+            self.keep(group_id, change(self.note_of(group_id)))
+
+    def keep_alias(self, group_id: str, alias: str) -> None:
+        """Store the alias of a subject, unless it has it. Raises AliasTaken."""
+        self.change(group_id, lambda note: replace(note, alias=tidy(alias)))
 
     def group_id_named(self, text: str) -> str:
         """The subject that a person means; a new name in another script is stored with a new id.

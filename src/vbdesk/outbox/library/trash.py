@@ -172,15 +172,20 @@ class Trash:
             return False
         self._date_again(now)
         until = time_text(now - timedelta(days=days))
+        if not self._due(until):
+            return False
+        with self._store.changing():  # what was restored or deleted again meanwhile stays
+            self.destroy(self._due(until), _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
+        return True
+
+    def _due(self, until: str) -> list[str]:
         due: list[str] = []
         for row in self._rows("WHERE deleted_at <= ? ORDER BY deleted_at", until):
             if self._open(row) is not None:  # a changed time of deletion destroys nothing
                 due.append(row["take_id"])
             if len(due) == AT_ONCE_MOST:
                 break
-        if due:
-            self.destroy(due, _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
-        return bool(due)
+        return due
 
     def _now(self) -> datetime:
         here, there = self._store.clock.now(), self._times.service_time()
@@ -188,12 +193,15 @@ class Trash:
 
     def _date_again(self, now: datetime) -> None:
         """Count from now for entries whose time of deletion is in the future: the clock was wrong then."""
-        early = [self._open(row) for row in self._rows("WHERE deleted_at > ?", time_text(now + CLOCK_AHEAD))]
-        if any(early):
-            with self._store.changing():
-                for entry in early:
+        if any(self._early(now)):
+            with self._store.changing():  # what was restored or destroyed meanwhile does not come back
+                for entry in self._early(now):
                     if entry is not None:
                         self._keep(entry.item.take_id, time_text(now), entry.parts)
+
+    def _early(self, now: datetime) -> list[_Entry | None]:
+        rows = self._rows("WHERE deleted_at > ?", time_text(now + CLOCK_AHEAD))
+        return [self._open(row) for row in rows]
 
     def _keep(self, take_id: str, deleted_at: str, parts: RecordingParts) -> None:
         content = json.dumps(parts.document(), default=lambda value: {"hex": value.hex()}).encode()

@@ -212,19 +212,23 @@ class TaskHandlers:
 
         A time a few minutes in the future resolves itself by waiting; any other doubt needs a person.
         """
-        times = self._library.times
-        item, service_time = self._queue.item(event), times.service_time()
-        doubt = times.doubt(item)
-        if doubt is not None or item.fix is Fix.SET_CLOCK:
+        item, service_time = self._queue.item(event), self._library.times.service_time()
+        if self._needs_decision(item):
             with self._library.store.changing():
-                if doubt is not None:
-                    times.mark(item, doubt)
-                self._queue.need_attention(event, self._queue.item(event).reason or "", Fix.SET_CLOCK)
+                item = self._queue.item(event)  # a person may have decided meanwhile
+                if self._needs_decision(item):
+                    doubt = self._library.times.doubt(item)
+                    if doubt is not None:
+                        self._library.times.mark(item, doubt)
+                    self._queue.need_attention(event, self._queue.item(event).reason or "", Fix.SET_CLOCK)
             return True
         if service_time is None or item.recorded_at <= service_time + FUTURE:
             return False
         self._queue.requeue(event, self._clock.now() + (item.recorded_at - service_time) - FUTURE)
         return True
+
+    def _needs_decision(self, item: RecordingItem) -> bool:
+        return item.fix is Fix.SET_CLOCK or self._library.times.doubt(item) is not None
 
     def _upload(self, event: PendingEvent, item: RecordingItem) -> str:
         """Upload the bytes; reuse an address that was granted for the same bytes before."""
