@@ -5,8 +5,10 @@ from PySide6.QtWidgets import QWidget
 
 from vbdesk.capture.room_check import RoomFinding, RoomRating
 from vbdesk.desk.record.view_model import RecordPhase, RoomCheck
+from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
+from vbdesk.language import ENGLISH, available_languages, formats, language_of, load_language
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck, check_take
 
 SMALLEST = (896, 576)  # with the largest text, in a window of 1024x640
@@ -39,8 +41,24 @@ def test_meter_and_room_check_are_visible_without_scrolling(open_page, size, pro
         assert wholly_visible(part)
 
 
-def test_the_subject_is_visible_in_the_smallest_window_with_the_largest_text(open_page, qtbot):
+@pytest.fixture
+def show_language():
+    """Show the page in a language until the test ends."""
+
+    def show(name):
+        load_language(name)
+        show_in(language_of(name))
+        formats.number(1.5, ".1f")  # reads the forms of the region, as the start of the desk does
+
+    yield show
+    show_in(ENGLISH)
+
+
+@pytest.mark.parametrize("name", available_languages())
+def test_the_subject_is_visible_in_the_smallest_window_with_the_largest_text(open_page, show_language, qtbot, name):
+    """Lines of Arabic are half as high again as those of Latin letters."""
     Theme(Scheme.LIGHT, 2.0).install()
+    show_language(name)
     user = open_page(size=SMALLEST)
     page, setup = user.page, user.page.ready.setup
     user.waits_for(lambda: page.model.setup.device is not None)

@@ -36,7 +36,8 @@ _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
 _METER_WIDTH = 720  # a wider meter is no easier to read
 _PICTURE_LOW = 84
 _LOW, _WIDE = 560, 900  # of the card, at 100 % text
-_LOWEST = 320  # of the page: below, the buttons of its title show their icons only, so that a field can be seen
+_LOWEST = 320  # of the page: below, its title is short and cards are close together, so that a field can be seen
+_GAP, _CARD_GAP, _LOWEST_GAP = 16, 24, 8
 _PROMPTS = (Role.PROMPT_PREVIEW, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 
 
@@ -275,12 +276,10 @@ class ReadyView(QWidget):
         self._sentence = Text("", Role.BODY, "text2", wrap=True)
         words.addWidget(self._sentence)
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._cards.setSpacing(24)
         self._cards.addWidget(self.setup)
         self._cards.addWidget(self.stage, 1)
-        column = QVBoxLayout(self)
+        column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(16)
         column.addWidget(PageHeader(words, self.speaker, self.import_files, words_width=230))
         column.addWidget(self.parts)
         column.addLayout(self._cards, 1)
@@ -304,8 +303,12 @@ class ReadyView(QWidget):
         narrow = self.width() < px(_TWO_CARDS)
         self.parts.setVisible(narrow)
         self.setup.keep_consent_at_foot(not narrow)
+        lowest = self.height() < px(_LOWEST)
         for button in (self.speaker, self.import_files):
-            button.show_text(self.height() >= px(_LOWEST))
+            button.show_text(not lowest)
+        self._sentence.setVisible(not lowest)  # the record bar says what is missing
+        self._column.setSpacing(_LOWEST_GAP if lowest else _GAP)
+        self._cards.setSpacing(_LOWEST_GAP if lowest else _CARD_GAP)
         self.stage.show_small(narrow or self.height() < px(_LOW))
         self.setup.setMaximumWidth(_NO_LIMIT if narrow else px(_SETUP_WIDTH))
         self.setup.setMinimumWidth(0 if narrow else px(_SETUP_WIDTH))
