@@ -73,7 +73,7 @@ def _locked(folder: Path, file: Path | None) -> FileLock | None:
     except Timeout:
         raise _already_open(folder, None) from None
     except (OSError, NotImplementedError) as error:
-        log.warning("Other desks are not noticed: %s", type(error).__name__)
+        log.warning("desk_lock_failed: %s", type(error).__name__)
         return None
 
 
@@ -98,7 +98,7 @@ class LaterStarts(QObject):
         address = _address(folder)
         QLocalServer.removeServer(address)
         if not self._server.listen(address):
-            log.warning("Later starts cannot hand over files: %s", self._server.serverError())
+            log.warning("desk_socket_failed: %s", self._server.serverError())
 
     @Slot()
     def stop_listening(self) -> None:
