@@ -5,12 +5,15 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QScrollArea
 
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
 from vbdesk.desk.shell.all_pages import build_subjects_page
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
@@ -242,3 +245,17 @@ def test_several_subjects_get_and_lose_tags_at_once(shelf, workspace, open_page,
     page.many.bar.button("none").click()
     assert page.list.chosen_keys() == []
     assert page.many.bar.words().startswith("Tick subjects")
+
+
+def test_the_smallest_window_with_the_largest_text_scrolls_so_that_rows_have_room(shelf, open_page, qtbot):
+    """Without that, the title and the choices left the list no height."""
+    Theme(Scheme.LIGHT, 2.0).install()
+    for number in range(4):
+        shelf.put(f"ward4-{number}", OutboxState.CHECKED)
+    page = open_page(4)
+    page.resize(896, 576)
+    qtbot.waitUntil(lambda: page.list.viewport().height() > page.list.rowHeight(0))
+    assert page.caption.height() >= page.caption.heightForWidth(page.caption.width())
+    area = page.findChild(QScrollArea)
+    assert area.verticalScrollBar().maximum() > 0
+    assert area.widget().width() <= area.viewport().width()

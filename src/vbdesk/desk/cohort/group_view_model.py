@@ -137,7 +137,7 @@ def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
         facts.append((_("Sound"), _SEPARATOR.join(parts)))
     if heard.issue_counts:
         worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
-        facts.append((_("Most frequent issues"), _SEPARATOR.join(_times(_issue(code), count) for code, count in worst)))
+        facts.append((_("Most frequent issues"), " ".join(_times(_issue(code), count) for code, count in worst)))
     if coming.recordings_per_week is not None:
         parts = [_("{number:.1f} recordings a week", number=coming.recordings_per_week)]
         if coming.longest_gap_days is not None:
@@ -146,7 +146,7 @@ def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
         facts.append((_("How regularly"), _SEPARATOR.join(parts)))
     suggested = [_times(action_title(action), count) for action, count in read.recommended_actions.items() if count]
     if suggested:
-        facts.append((_("Suggested"), _SEPARATOR.join(suggested)))
+        facts.append((_("Suggested"), " ".join(suggested)))
     return facts
 
 
@@ -166,7 +166,7 @@ def _issue(code: str) -> str:
 
 def _times(what: str, count: int) -> str:
     # Translators: how often something was the case; {what} is a sentence with its full stop.
-    return _("{what} ({count:,}\N{NO-BREAK SPACE}×)", what=what, count=count)
+    return _("{count:,}\N{NO-BREAK SPACE}× {what}", what=what, count=count)
 
 
 class CohortGroupViewModel(QObject):

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.consent_text import kind_words, other_language_words
+from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
 from vbdesk.desk.ui.card import scroll_area
@@ -82,7 +83,9 @@ class ConsentBox(QWidget):
 
 def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind, wanted: str) -> None:
     """Open the wording of a consent of this kind; `wanted` is the tag of the language that it should be in."""
-    version = _("Version {version}, language {language}", version=wording.version, language=wording.language)
+    version = _(
+        "Version {version}, language {language}", version=wording.version, language=own_language_name(wording.language)
+    )
     dialog = WordingDialog(parent, wording.title, wording.text(kind), version, other_language_words(wording, wanted))
     dialog.setLayoutDirection(QLocale(wording.language).textDirection())
     dialog.open()

@@ -16,7 +16,7 @@ from vbdesk.desk.subjects.tagging import TagMany
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, secondary_button
-from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.export_menu import ExportMenu
@@ -30,7 +30,9 @@ from vbdesk.outbox.library.subject_notes import SubjectNote
 _WIDTHS = (240, 144, 164, 96, 106, 146, 116)
 _LEAST_SUBJECT = 140
 _UNREAD, _COUNT, _HERE = 3, 4, 5
-_LEAST_HEIGHT = 96  # for large text in a low window
+_LEAST_CHOICE = 110  # choices stay in one line, so that the list is near the top
+_ROW_HEIGHT = 48
+_LEAST_ROWS = 36 + 2 * _ROW_HEIGHT  # with less space the page scrolls, so that the list keeps some rows
 _NOTE_WIDTH, _NARROW = 300, 900
 _ANY_TAG = N_("Any tag")
 
@@ -63,7 +65,7 @@ class SubjectsPage(QWidget):
             _WIDTHS,
             stretch=0,
             droppable=drop,
-            row_height=48,
+            row_height=_ROW_HEIGHT,
             choosable=True,
             least_stretch=_LEAST_SUBJECT,
         )
@@ -71,7 +73,8 @@ class SubjectsPage(QWidget):
         self.empty = EmptyState("person", "", "")
         self._note: SubjectNoteCard | None = None
         self._remedy = _Remedy.RECORD
-        layout = QVBoxLayout(self)
+        content = QWidget()
+        layout = QVBoxLayout(content)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
@@ -82,6 +85,7 @@ class SubjectsPage(QWidget):
         self._parts.setSpacing(16)
         self._parts.addWidget(self._card, 1)
         layout.addLayout(self._parts, 1)
+        scroll_whole(self, content)
         self.search.textChanged.connect(view_model.look_for)
         self.search.returnPressed.connect(self._open_first)
         self.record_button.clicked.connect(self._record)
@@ -177,6 +181,7 @@ class SubjectsPage(QWidget):
         choices = QHBoxLayout()
         choices.setSpacing(10)
         for control in (self.only, self.tag, self.order):
+            control.setMinimumWidth(self._theme.px(_LEAST_CHOICE))
             choices.addWidget(control, 1)
         self._controls.addWidget(self.search, 2)
         self._controls.addLayout(choices, 3)
@@ -184,7 +189,7 @@ class SubjectsPage(QWidget):
 
     def _list_card(self) -> Card:
         self._stack = QStackedWidget()
-        self._stack.setMinimumHeight(_LEAST_HEIGHT)
+        self._stack.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)

@@ -8,10 +8,12 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import TagsField
+from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
 from vbdesk.desk.ui.margins import margins
 from vbdesk.language import _, ngettext
 
 _TAG, _NONE = "tag", "none"
+_LEAST_TAGS = 160
 
 
 class TagMany(QStackedWidget):
@@ -38,13 +40,13 @@ class TagMany(QStackedWidget):
         self.add_button.clicked.connect(self._add)
         self.remove_button.clicked.connect(self._remove)
         self.cancel_button.clicked.connect(self._show_bar)
-        form = QWidget()
+        buttons, form = QWidget(), QWidget()
+        line = FlowLayout(buttons, spacing=8)
+        for button in (self.cancel_button, self.remove_button, self.add_button):
+            line.addWidget(button)
         row = QHBoxLayout(form)
         row.setContentsMargins(margins(20, 4, 12, 4))
-        row.setSpacing(8)
-        row.addWidget(self.tags, 1)
-        for button in (self.cancel_button, self.remove_button, self.add_button):
-            row.addWidget(button)
+        row.addWidget(StackingRow((self.tags, buttons), least=_LEAST_TAGS, spacing=8, shares=(1, 0)))
         self.addWidget(self.bar)
         self.addWidget(form)
         self.show_chosen(())

@@ -272,6 +272,7 @@ class KeyCap(QWidget):
         rounded(painter, QRectF(self.rect()), 6, None, self._theme.colour("control"))
         painter.setFont(self._theme.font(self._role()))
         painter.setPen(self._theme.colour("text2"))
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # else "Ctrl+," would end with its first letter
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._key)
         painter.end()
 
