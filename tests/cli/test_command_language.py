@@ -15,7 +15,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from vbdesk.cli import main, output
-from vbdesk.cli.command_language import choose_language, help_texts, translate_commands
+from vbdesk.cli.command_language import choose_language, help_texts, language_named, translate_commands
 from vbdesk.cli.main import app
 from vbdesk.language import Language, LanguageMissing, current, is_named, reading_in, translated, use
 
@@ -61,6 +61,24 @@ def test_the_help_of_every_command_is_translated() -> None:
         shown = list(help_texts(translated))
     assert len(shown) > 300
     assert [text for text in shown if outside_brackets(text).strip()] == []
+
+
+@pytest.mark.parametrize("tag", ["en", "de", "fr", "es", "pt-BR", "ar"])
+def test_lists_of_commands_show_whole_sentences_in_a_narrow_terminal(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    runner = CliRunner()
+    with reading_in(language_named(tag)):
+        command = get_command(app)
+        translate_commands(command)
+        for path, each in tree(command):
+            if not hasattr(each, "commands"):
+                continue
+            with runner.isolation() as (out, *_rest):
+                command.main([*path, "--help"], prog_name="vbdesk", standalone_mode=False)
+                page = "".join(out.getvalue().decode().split())
+            for name, below in each.commands.items():
+                first_paragraph = below.help.partition("\n\n")[0]
+                assert name + "".join(first_paragraph.split()) in page, (path, name)
 
 
 def test_every_page_of_help_is_printed_in_the_language_and_keeps_the_names_of_options() -> None:

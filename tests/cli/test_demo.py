@@ -40,8 +40,13 @@ def test_the_demo_shows_a_result_for_every_sample_and_draws_the_chart(tmp_path):
     scratch, here = tmp_path / "scratch", tmp_path / "here"
     scratch.mkdir()
     here.mkdir()
-    done = subprocess.run(DEMO, cwd=here, env=surroundings(scratch), capture_output=True, text=True, timeout=240)
+    narrow = surroundings(scratch) | {"COLUMNS": "80"}
+    done = subprocess.run(DEMO, cwd=here, env=narrow, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
+    assert "…" not in done.stdout
+    assert len(re.findall(r" \d\.\d\d to \d\.\d\d  \d\.\d\d ", done.stdout)) == 6
+    tables = done.stdout[done.stdout.index("Each recording") : done.stdout.index("Chart written")]
+    assert max(map(len, tables.splitlines())) <= 80
     assert len(re.findall(r"^\d+ [A-Z][a-z]{2} .* \d+% ", done.stdout, re.MULTILINE)) == 5
     assert "demonstration dates" in done.stdout
     assert "Mood Disruption" in done.stdout

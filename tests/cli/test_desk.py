@@ -31,7 +31,7 @@ def test_light_and_dark_exclude_each_other():
 def test_no_garbage_is_collected_before_the_window_collects_it(monkeypatch, tmp_path):
     collecting = []
 
-    def run(ports, scheme, profile, first_page):
+    def run(ports, scheme, profile, file):
         collecting.append(gc.isenabled())
         return 3
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QApplication
 
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
@@ -74,6 +75,31 @@ def test_progress_arrives_at_most_ten_times_a_second_and_the_last_always(qtbot, 
     qtbot.waitUntil(lambda: bool(receiver.results))
     assert receiver.steps[-1].done == 100
     assert len(receiver.steps) <= 10 * (time.monotonic() - begun) + 2  # the first and the last are reported immediately
+
+
+class Watcher(QObject):
+    """Lets the window react while a result is shown."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    @Slot(object)
+    def done(self, result):
+        self.sender().join()
+        QApplication.processEvents()
+        self.seen.append(result)
+
+    @Slot()
+    def finished(self):
+        self.seen.append("finished")
+
+
+def test_nothing_happens_between_a_result_and_the_end_of_its_task(qtbot, tasks):
+    watcher = Watcher()
+    tasks.start(lambda context: "result", watcher.done, watcher.done, finished=watcher.finished)
+    qtbot.waitUntil(lambda: len(watcher.seen) == 2)
+    assert watcher.seen == ["result", "finished"]
 
 
 def test_a_cancelled_task_says_nothing(qtbot, tasks, receiver):

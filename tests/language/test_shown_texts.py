@@ -52,6 +52,24 @@ def test_hard_coded_texts_are_found():
     assert list(hard_coded(ast.parse(lines))) == ["1: Not marked", "1:  are on it", "1: Close"]
 
 
+TOLD = [("service/health/", {"ok", "note", "action_needed"}), ("service/kernel/settings.py", {"ValueError"})]
+"""Where the service makes texts that its commands show, and by which calls."""
+
+
+def test_no_finding_and_no_refused_setting_has_a_hard_coded_text():
+    """The commands show them in the reader's language; a message has its template inside of another call."""
+    told = [
+        (name, call)
+        for place, calls in TOLD
+        for name, tree in trees(SOURCES)
+        if name.startswith(place)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and name_of(call.func) in calls
+    ]
+    assert {name for name, _call in told} >= {"service/health/queue_checks.py", "service/kernel/settings.py"}
+    assert [f"{name}: {text}" for name, call in told for given in call.args for text in literals(given)] == []
+
+
 CACHES = re.compile(r"(functools\.)?(lru_)?cache\b")
 
 

@@ -22,7 +22,7 @@ from vbdesk.outbox.bundles.bundle_errors import (
     BundleVersionUnknown,
     MalformedBundle,
 )
-from vbdesk.outbox.bundles.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
+from vbdesk.outbox.bundles.bundle_file import MAGIC, check_whole, finish, read_bundle, read_head, write_unfinished
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock, public_key, secret_of, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress
@@ -220,6 +220,16 @@ def test_a_bundle_that_was_cut_or_changed_anywhere_is_refused(finished, data):
         expected = BundleDamaged if place >= 16 else BundleError  # a damaged header has several errors
     with pytest.raises(expected):
         read(path, secret)
+    with pytest.raises(expected):
+        check_whole(path, ByteProgress())
+
+
+def test_a_whole_bundle_is_known_without_what_opens_it(finished, tmp_path):
+    path = tmp_path / "b"
+    path.write_bytes(finished[1])
+    check_whole(path, ByteProgress())
+    with pytest.raises(BundleCancelled):
+        check_whole(path, ByteProgress(cancel=SetAfter(0)))
 
 
 def test_a_stop_is_heard_and_comes_through_as_it_is(tmp_path, lock):

@@ -139,7 +139,7 @@ def show_list(items: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(plain)
         return
-    say(*table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]).split("\n"))
+    say(*table(list(plain[0]) if plain else [], [list(item.values()) for item in plain]))
 
 
 def _plain(value: Any) -> Any:

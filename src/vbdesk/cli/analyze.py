@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import columns, fail, fail_without_target, print_json, say
+from vbdesk.cli.output import columns, fail, fail_without_target, print_json, say, wrapped
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.language import N_, _, current, system_reason, translated
@@ -152,10 +152,10 @@ def result_lines(result: "ModelResult | SignResult") -> list[str]:
             ),
         ]
         lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
-    lines += ["", _quality_line(result.audio_quality), ""]
+    lines += ["", *wrapped(_quality_line(result.audio_quality)), ""]
     if isinstance(result, ModelResult):
-        lines.append(result.summary.description.summary)
-    return [*lines, _(NOTICE)]
+        lines += wrapped(result.summary.description.summary)
+    return [*lines, *wrapped(_(NOTICE))]
 
 
 def _norms_line(norms: Path | None) -> list[str]:

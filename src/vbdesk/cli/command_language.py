@@ -118,6 +118,7 @@ def translate_commands(command: Any) -> None:
     for each in _tree(command):
         each.context_class = _TranslatedContext
         each.help = _translated_help(each.help)
+        each.short_help = (each.help or "").partition("\n\n")[0]  # typer would cut it to one line
         each.epilog = _translated_help(each.epilog)
         each.options_metavar = each.options_metavar and _(each.options_metavar)
         if hasattr(each, "commands"):

@@ -4,7 +4,7 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,13 +16,12 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
-from vbdesk.cli.output import fail, interval_words
+from vbdesk.cli.output import fail, interval_words, number, say, table, wrapped
 from vbdesk.language import N_, _, formats, message, pgettext, translated
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
-    from rich.table import Table
 
     from vbdesk.client.client import Client
     from vbdesk.client.credentials import Credentials
@@ -205,64 +204,51 @@ def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list[
     from vbdesk.report.reader_words import label_word
     from vbdesk.report.result_texts import action_title, overall_word
 
-    table = _table(
-        _("Each recording (demonstration dates)"),
-        _("Recorded"),
-        _("Level"),
-        _("Action"),
-        _("Flagged"),
-        _("Speech"),
-        _("Clarity"),
-    )
+    heads = (_("Recorded"), _("Level"), _("Action"), _("Flagged"), _("Speech"), _("Clarity"))
+    rows = []
     for sample, quality, job in zip(samples.recordings, qualities, jobs, strict=True):
         result = job.result
         if not isinstance(result, ModelResult):
             raise DemoFailed(message("The analysis of {file} brought no result.", file=sample.path.name))
         flagged = formats.list_of([label_word(signal.label) for signal in result.signals if signal.flagged])
-        table.add_row(
-            formats.day_without_year(sample.recorded_at),
-            overall_word(result.summary.overall_level),
-            action_title(result.summary.recommended_action),
-            flagged or "-",
-            formats.number(quality.voice_percentage / 100, ".0%"),
-            _number(quality.audio_clarity, ".0f"),
+        rows.append(
+            (
+                formats.day_without_year(sample.recorded_at),
+                overall_word(result.summary.overall_level),
+                action_title(result.summary.recommended_action),
+                flagged or None,
+                number(quality.voice_percentage / 100, ".0%"),
+                number(quality.audio_clarity, ".0f"),
+            )
         )
-    _console().print()
-    _console().print(table)
+    _show(_("Each recording (demonstration dates)"), heads, rows)
 
 
 def _print_trajectory(read: "TrajectoryRead") -> None:
     from vbdesk.report.reader_words import label_word
     from vbdesk.report.trajectory_chart import trend_text
 
-    title = _("{subject} over time (demonstration dates)", subject=read.group_id)
-    table = _table(
-        title, pgettext("noun", "Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend")
-    )
-    for sign in read.signs:
-        interval = interval_words(sign.latest_interval) or ""
-        trend = trend_text(sign)
-        table.add_row(
-            label_word(sign.label), _number(sign.latest_score), interval, _number(sign.baseline_score),
-            _number(sign.z_score, "+.1f"),
-            _("yes") if sign.anomaly else _("no"), trend,
-        )  # fmt: skip
+    heads = (pgettext("noun", "Sign"), _("Latest"), _("Interval"), _("Baseline"), "z", _("Unusual"), _("Trend"))
+    rows = [
+        (
+            label_word(sign.label),
+            number(sign.latest_score),
+            interval_words(sign.latest_interval),
+            number(sign.baseline_score),
+            number(sign.z_score, "+.1f"),
+            _("yes") if sign.anomaly else _("no"),
+            trend_text(sign),
+        )
+        for sign in read.signs
+    ]
+    _show(_("{subject} over time (demonstration dates)", subject=read.group_id), heads, rows)
+    say(*wrapped(_("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people.")))
+
+
+def _show(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     _console().print()
-    _console().print(table)
-    _console().print(_("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."))
-
-
-def _table(title: str, *heads: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    for head in heads:
-        table.add_column(head, no_wrap=True)
-    return table
-
-
-def _number(value: float | None, form: str = ".2f") -> str:
-    return "" if value is None else formats.number(value, form)
+    _console().print(title, style="bold", markup=False)
+    say(*table(heads, rows))
 
 
 def _draw(read: "TrajectoryRead") -> None:
@@ -282,7 +268,7 @@ def _draw(read: "TrajectoryRead") -> None:
     theme.install()
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     CHART.write_bytes(chart_png(theme, chart_of(read, cuts), note=_(NOTE)))
-    _console().print(_("Chart written to {file}", file=CHART.absolute()))
+    say(_("Chart written to {file}", file=CHART.absolute()))
 
 
 def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:

@@ -2,21 +2,29 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vbdesk.cli.display import has_display
-from vbdesk.cli.output import fail
+from vbdesk.cli.output import fail, say
 from vbdesk.cli.paths import desk_paths
-from vbdesk.language import _
+from vbdesk.cli.without_console import show_box
+from vbdesk.language import _, translated
+
+if TYPE_CHECKING:
+    from vbdesk.desk.shell.one_desk import AlreadyOpen
 
 
 def desk(
-    bundle: Annotated[
+    file: Annotated[
         Path | None,
-        typer.Argument(metavar="BUNDLE", help="A transfer bundle to take in, such as one that was double-clicked."),
+        typer.Argument(
+            metavar="FILE",
+            help="A transfer bundle to take in or a sound file to import, such as one that was double-clicked.",
+        ),
     ] = None,
     profile: Annotated[str | None, typer.Option(help="Open this profile, by its name or id.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep recordings and profiles here.")] = None,
@@ -34,17 +42,15 @@ def desk(
         fail(_("There is no display here. Start the desk in a graphical session."))
     gc.disable()  # collecting during the imports adds 0.15 s; the window collects in its own time
     try:
-        raise typer.Exit(_run(bundle, profile, data_dir, light=light, dark=dark, smoke=smoke))
+        raise typer.Exit(_run(file, profile, data_dir, light=light, dark=dark, smoke=smoke))
     finally:
         gc.enable()
 
 
-def _run(
-    bundle: Path | None, profile: str | None, data_dir: Path | None, *, light: bool, dark: bool, smoke: bool
-) -> int:
+def _run(file: Path | None, profile: str | None, data_dir: Path | None, *, light: bool, dark: bool, smoke: bool) -> int:
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.desk.shell.app import run
-    from vbdesk.desk.ui.routes import BundleRoute
+    from vbdesk.desk.shell.one_desk import AlreadyOpen
     from vbdesk.desk.ui.tokens import Scheme
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
@@ -53,7 +59,21 @@ def _run(
         from vbdesk.cli.desk_smoke import run_smoke_test
 
         return run_smoke_test(scheme)
-    first_page = None if bundle is None else ("outbox", BundleRoute(bundle.expanduser().absolute()))
     place = desk_paths(data_dir)
     keep_log(place.data)
-    return run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile, first_page)
+    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    try:
+        return run(ports, scheme, profile, file=None if file is None else file.expanduser().absolute())
+    except AlreadyOpen as open_already:
+        return _tell(open_already)
+
+
+def _tell(open_already: "AlreadyOpen") -> int:
+    """Say that there is a desk already: in the terminal, or in a window of its own if there is none."""
+    say(translated(open_already), err=True)
+    if open_already.handed_over:
+        return 0
+    started_from_a_menu = sys.__stderr__ is not None and not sys.__stderr__.isatty()
+    if started_from_a_menu:  # without any stream, as on Windows, `explaining_in_a_box` shows it
+        show_box(translated(open_already))
+    return 1

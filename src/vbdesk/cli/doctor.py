@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
-from vbdesk.cli.doctor_service import check_service
+from vbdesk.cli.doctor_service import MEND, NOTE, OK, check_service, finding_lines
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
-from vbdesk.cli.output import fail, print_json, say, wrapped
+from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.paths import desk_paths
-from vbdesk.language import N_, _, system_reason, translated
+from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
+    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis
 
 NEEDS_MENDING = 1
 _KEYRING_TIMEOUT_S = 60.0  # a person may have to type a password first
-_MARKS = {"good": N_("ok"), "notice": N_("note"), "mend": N_("MEND")}
+_MARKS = {"good": OK, "notice": NOTE, "mend": MEND}
 
 
 def doctor(
@@ -86,16 +86,9 @@ def _show(diagnosis: "Diagnosis") -> None:
         if finding.profile != place:
             place = finding.profile
             say("", translated(str(place)))
-        say(*_lines(finding))
-    mend = sum(_MARKS[finding.health] == "MEND" for finding in diagnosis.findings)
+        say(*finding_lines(_MARKS[finding.health], finding.topic, finding.sentence))
+    mend = sum(_MARKS[finding.health] == MEND for finding in diagnosis.findings)
     if mend:
         say("", _("To be fixed: {count}. Your recordings are kept.", count=mend))
     else:
         say("", _("Nothing needs to be fixed."))
-
-
-def _lines(finding: "DiagnosticFinding") -> list[str]:
-    width = max(len(_(mark)) for mark in _MARKS.values())
-    topic = _("{topic}:", topic=translated(finding.topic))
-    first = f"{_(_MARKS[finding.health]):{width}}  {topic} "
-    return wrapped(translated(finding.sentence), first, " " * (width + 2))

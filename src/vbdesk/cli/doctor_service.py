@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from vbdesk.cli.output import print_json, say, wrapped
-from vbdesk.language import _, translated
+from vbdesk.language import N_, _, translated
 
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
 
 NEEDS_MENDING = 1
+OK, NOTE, MEND = N_("ok"), N_("note"), N_("MEND")
+"""The state of a finding, as it is printed."""
 
 
 def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
@@ -26,7 +28,14 @@ def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: 
         print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
-            say(*wrapped(translated(finding.sentence), f"{finding.health:4}  {finding.topic}: ", " " * 6))
+            say(*finding_lines(finding.health, finding.topic, finding.sentence))
         say("", _("To be fixed: {count}.", count=mend) if mend else _("Nothing needs to be fixed."))
     if mend:
         raise typer.Exit(NEEDS_MENDING)
+
+
+def finding_lines(mark: str, topic: str, sentence: str) -> list[str]:
+    """A finding in the reader's language: its state (`OK`, `NOTE` or `MEND`), what was checked, and the result."""
+    width = max(len(_(each)) for each in (OK, NOTE, MEND))
+    checked = _("{topic}:", topic=translated(topic))
+    return wrapped(translated(sentence), f"{_(mark):{width}}  {checked} ", " " * (width + 2))

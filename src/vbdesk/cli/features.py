@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import fail, print_json, say, wrapped
+from vbdesk.cli.output import columns, fail, print_json, say, wrapped
 from vbdesk.language import _, formats, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
@@ -207,14 +207,16 @@ def _scale(norm: "FeatureNorm") -> "Iterable[str]":
     yield _("SD times {factor:g} for speech of an unknown task.", factor=norm.sd_inflation_free_speech)
 
 
-def _table(rows: "list[MeasuredFeature]") -> "Iterable[str]":
+def _table(rows: "list[MeasuredFeature]") -> list[str]:
     from vbdesk.contract.results import ValueInterpretation
     from vbdesk.report.reader_words import band_word, unit_word
 
+    lines = []
     for row in rows:
         if row.value is None:
-            yield f"{row.feature:<27} {translated(row.reason)}"
+            lines.append((row.feature, "", "", translated(row.reason)))
             continue
         band = row.value_interpretation
         word = band_word(ValueInterpretation(band)) if band else _("no reference")
-        yield f"{row.feature:<27} {formats.number(row.value, '.3f'):>10} {unit_word(row.unit):<12} {word}"
+        lines.append((row.feature, f"{formats.number(row.value, '.3f'):>9}", unit_word(row.unit), word))
+    return columns(*lines)

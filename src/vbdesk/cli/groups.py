@@ -86,7 +86,7 @@ def list_jobs(
         )
         for job in found
     ]
-    say(*table((_("recorded"), _("job"), _("status"), _("asked for"), _("length")), rows).split("\n"))
+    say(*table((_("recorded"), _("job"), _("status"), _("asked for"), _("length")), rows))
 
 
 @groups.command()
@@ -223,7 +223,7 @@ def _show_groups(found: "list[Group]", as_json: bool) -> None:
         )
         for group in found
     ]
-    say(*table((_("group"), _("jobs"), _("done"), _("first recorded"), _("last recorded")), rows).split("\n"))
+    say(*table((_("group"), _("jobs"), _("done"), _("first recorded"), _("last recorded")), rows))
 
 
 def _trajectory_lines(read: "TrajectoryRead") -> list[str]:
@@ -265,7 +265,7 @@ def _trajectory_lines(read: "TrajectoryRead") -> list[str]:
     return [
         used,
         *pending,
-        *table(heads, rows).split("\n"),
+        *table(heads, rows),
         _("Voice biomarker signals, not diagnoses. Scores are for researchers, levels for people."),
     ]
 
@@ -312,5 +312,5 @@ def _aggregate_lines(read: "AggregateRead") -> list[str]:
                 _("{share:.0%} interval", share=0.95),
             ),
             rows,
-        ).split("\n"),
+        ),
     ]

@@ -35,7 +35,7 @@ def list_jobs(
         print_json([job.model_dump(mode="json") for job in found])
     else:
         rows = [(job.job_id, status_word(job.status), local_time(job.created_at)) for job in found]
-        say(*table((_("Job"), _("Status"), _("Made")), rows).split("\n"))
+        say(*table((_("Job"), _("Status"), _("Made")), rows))
 
 
 @jobs.command()

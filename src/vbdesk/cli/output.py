@@ -5,10 +5,14 @@ commands print only through `say` and `print_json`, which escape such characters
 """
 
 import json
+import os
+import shutil
+import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise, zip_longest
 from typing import NoReturn
 
 import typer
@@ -83,7 +87,7 @@ def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
     indent = " " * len(first) if rest is None else rest
     return textwrap.wrap(
         text,
-        WIDTH,
+        max(_NARROWEST, min(WIDTH, terminal_width() or WIDTH)),
         initial_indent=first,
         subsequent_indent=indent,
         break_on_hyphens=False,
@@ -91,12 +95,30 @@ def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
     )
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows in columns; None is a dash. One sentence if there are no rows."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Rows in columns below their heads, as lines; None is a dash. One sentence if there are no rows.
+
+    In a terminal that is too narrow, words are wrapped. Where that is not enough, each row becomes a paragraph.
+    """
     texts = [["-" if cell is None else printable(_in_words(cell)) for cell in row] for row in rows]
     if not texts:
-        return _("There are none.")
-    return "\n".join(columns(heads, *texts))
+        return [_("There are none.")]
+    room = terminal_width()
+    if room is None or _line_width(_least_widths(heads, *texts)) <= room:
+        return columns(heads, *texts)
+    return [line for row in texts for line in _paragraph(heads, row, room)]
+
+
+def _paragraph(heads: Sequence[str], row: Sequence[str], room: int) -> list[str]:
+    """A row as lines: each cell after its head, all but the first indented."""
+    widest = max(map(_width, heads)) + 2
+    lines: list[str] = []
+    for head, cell in zip(heads, row, strict=True):
+        indent = "  " if lines else ""
+        first, *rest = _broken(cell, max(_NARROWEST, room - widest - 4))
+        lines.append(indent + head + " " * (widest + 2 - len(indent) - _width(head)) + first)
+        lines += [" " * (widest + 2) + part for part in rest]
+    return lines
 
 
 def local_time(moment: datetime | None) -> str | None:
@@ -122,17 +144,64 @@ def share_interval_words(ends: tuple[float, float] | None) -> str | None:
 
 
 def columns(*rows: Sequence[str]) -> list[str]:
-    """Rows as lines, their cells one below the other."""
+    """Rows as lines, their cells one below the other; in a narrow terminal, words of long cells are wrapped."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    room = terminal_width()
+    if room is not None:
+        least = _least_widths(*rows)
+        while _line_width(widths) > room and widths != least:
+            widest = max(
+                (column for column in range(len(widths)) if widths[column] > least[column]), key=widths.__getitem__
+            )
+            widths[widest] -= 1
+    return [line for row in rows for line in _row_lines(row, widths)]
+
+
+def _row_lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    parts = [_broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+    for line in zip_longest(*parts, fillvalue=""):
+        yield "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _least_widths(*rows: Sequence[str]) -> list[int]:
+    """How narrow each column can be."""
+    return [max(_width(part) for cell in column for part in _broken(cell, 1)) for column in zip(*rows, strict=True)]
+
+
+def _line_width(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _broken(cell: str, width: int) -> list[str]:
+    """A cell as lines of at most `width`, broken between words only; a number stays with the words next to it."""
+    if _width(cell) <= width or " " not in cell.strip():
+        return [cell]
+    words = cell.split(" ")
+    kept = words[0] + "".join(
+        (_KEPT if _has_digit(before) or _has_digit(word) else " ") + word for before, word in pairwise(words)
+    )
+    lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_KEPT, " ") for line in lines] or [""]
+
+
+def _has_digit(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
+
+
+_KEPT = "\N{NO-BREAK SPACE}"
+_NARROWEST = 20
+
+
+def terminal_width() -> int | None:
+    """Letters in a line of the terminal; None if a file or another program reads what is printed."""
+    if "COLUMNS" not in os.environ and not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def _width(text: str) -> int:
-    """Letters that a terminal shows: marks of direction have no width."""
-    return sum(sign not in _OF_RIGHT_TO_LEFT for sign in text)
+    """Letters that a terminal shows: marks of direction, and those above and below letters, have no width."""
+    return sum(unicodedata.category(sign) not in {"Cf", "Mn"} for sign in text)
 
 
 def confirm(question: str) -> None:

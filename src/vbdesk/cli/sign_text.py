@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from vbdesk.cli.output import columns, wrapped
+from vbdesk.cli.output import table, wrapped
 from vbdesk.language import N_, _, formats, pgettext
 from vbdesk.report.reader_words import label_word, level_word
 
@@ -38,9 +38,9 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
         (pgettext("how well a reading repeats", "Repeats"), _repeats(sheet)),
     )
     yield ""
-    yield from columns(
+    yield from table(
         (_("Weight"), pgettext("direction of a feature", "Moves"), pgettext("by research", "Support"), _("Feature")),
-        *(
+        [
             (
                 formats.number(row.weight, "+.4f"),
                 _(row.direction),
@@ -48,7 +48,7 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
                 _feature(label_word(row.label), row.feature, row.only_voices),
             )
             for row in sheet.features
-        ),
+        ],
     )
     yield from _cuts(sheet.cuts, sheet.max_level, _("Healthy readers at or above it"))
     yield from wrapped(_(sheet.cut_rationale))
@@ -89,15 +89,15 @@ def own(sheet: "PluginFactSheet") -> "Iterable[str]":
         ),
     )
     yield ""
-    yield from columns(
+    yield from table(
         (_("Weight"), _("Feature")),
-        *(
+        [
             (
                 "–" if row.weight is None else formats.number(row.weight, "+.4f"),
                 f"{label_word(row.label)} ({row.feature})",
             )
             for row in sheet.features
-        ),
+        ],
     )
     yield from _cuts(sheet.cuts, sheet.max_level, _("People without the sign at or above it, as its file says"))
     yield from _confounders(sheet.confounders)
@@ -165,7 +165,7 @@ def _gives(gives: str | None) -> str | None:
 
 
 def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str]":
-    rows = [(_("Level"), _("From index"), _("Score"), who, "")]
+    rows = []
     for cut in cuts:
         above = "" if cut.reported else _("(reported as “{level}”)", level=_level(max_level))
         rows.append(
@@ -178,7 +178,7 @@ def _cuts(cuts: "Sequence[CutPoint]", max_level: str, who: str) -> "Iterable[str
             )
         )
     yield ""
-    yield from columns(*rows)
+    yield from table((_("Level"), _("From index"), _("Score"), who, ""), rows)
 
 
 def _confounders(confounders: "Sequence[str]") -> "Iterable[str]":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.output import columns, fail, print_json, say, wrapped
+from vbdesk.cli.output import fail, print_json, say, table, wrapped
 from vbdesk.language import N_, _, formats, pgettext
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
     else:
         heads = (pgettext("noun", "Sign"), _("Grade"), _("Highest level"), _("Flagged"), _("Models"))
-        say(*columns(heads, *map(_row, sheets)))
+        say(*table(heads, map(_row, sheets)))
         say("", *wrapped(_(LIST_NOTE)))
     for item in found.unavailable:
         say(

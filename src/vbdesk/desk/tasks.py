@@ -80,6 +80,13 @@ class Progress:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What the work of a task returned."""
+
+    value: Any
+
+
 class TaskContext:
     """A task's view of its runner: cancellation and progress. Used in the worker."""
 
@@ -116,13 +123,14 @@ class Task(QObject):
         done: (object) what the work returned.
         failed: (Failure) the work raised.
         progressed: (Progress).
-        finished: after done, failed or a cancellation.
+        finished: right after done or failed, with no other event between them; or after a cancellation.
     """
 
     done = Signal(object)
     failed = Signal(object)
     progressed = Signal(object)
     finished = Signal()
+    _ended = Signal(object)
 
     def __init__(self, work: Callable[[TaskContext], Any], name: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -131,6 +139,7 @@ class Task(QObject):
         self._gate = threading.Lock()
         self._detached = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._ended.connect(self._tell_end)
 
     def start(self) -> None:
         """Begin."""
@@ -161,16 +170,27 @@ class Task(QObject):
                 signal.emit(*values)
 
     def _run(self) -> None:
+        end: _Result | Failure | None = None
         try:
             result = self._work(TaskContext(self))
         except TaskCancelled:
             pass
         except Exception as error:
-            self.report(self.failed, Failure.of(error))
+            end = Failure.of(error)
         else:
             if not self.stop_asked.is_set():
-                self.report(self.done, result)
-        self.report(self.finished)
+                end = _Result(result)
+        self.report(self._ended, end)
+
+    @Slot(object)
+    def _tell_end(self, end: "_Result | Failure | None") -> None:
+        if self._detached:
+            return
+        if isinstance(end, _Result):
+            self.done.emit(end.value)
+        elif end is not None:
+            self.failed.emit(end)
+        self.finished.emit()
 
 
 class TaskOwner(QObject):

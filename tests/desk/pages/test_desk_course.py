@@ -151,6 +151,7 @@ def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(co
     }
     assert all(len(sign.course.t) == 0 for sign in page.view_model.reading.chart.signs)  # no estimate with it
     assert page.view_model.table.rowCount() == 3  # it is still listed, as excluded
+    qtbot.waitUntil(page.course_card.isHidden)
     page.table.acted.emit(course[1])
     answer(page, qtbot, CourseChange.PUT_BACK)
     qtbot.waitUntil(lambda: "3 recordings" in page.sentence.text())

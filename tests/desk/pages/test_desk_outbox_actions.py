@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QFileDialog
 
 from vbdesk.desk.ui.routes import BundleRoute
-from vbdesk.outbox.bundles.bundle_keys import public_key
+from vbdesk.outbox.bundles.bundle_export import export_bundle, owner_of
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY, compare_with_keyring
 from vbdesk.outbox.library.items import metadata_of
 from vbdesk.outbox.library.recording_time import TimeDoubt
@@ -355,6 +356,47 @@ def test_a_double_clicked_bundle_is_filled_in(open_outbox, tmp_path):
     page.opened(BundleRoute(tmp_path / "stick" / "monday.vbundle"))
     assert page.take_in.isVisible()
     assert page.take_in.file.text() == str(tmp_path / "stick" / "monday.vbundle")
+
+
+@pytest.fixture
+def bundle(shelf, workspace, tmp_path):
+    """A whole bundle."""
+    shelf.put("a", S.WAITING)
+    key = KeyLock(public_key(workspace.ports.keyring, workspace.profile))
+    return export_bundle(workspace.library, owner_of(workspace.profile), tmp_path, key).path
+
+
+def test_a_bundle_that_lacks_its_end_or_was_changed_is_said_when_it_is_opened(bundle, open_outbox, tmp_path, qtbot):
+    page = open_outbox(1)
+    field, whole = page.take_in.file_field, bundle.read_bytes()
+    short, changed, missing = (tmp_path / f"{name}.vbundle" for name in ("short", "changed", "missing"))
+    short.write_bytes(whole[:-10])
+    changed.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    for file, sentence in (
+        (short, "The end of this bundle is missing"),
+        (changed, "This bundle was changed on its way"),
+        (missing, "A file or folder is missing."),
+    ):
+        page.opened(BundleRoute(file))
+        qtbot.waitUntil(lambda sentence=sentence: sentence in field.below_text())
+    with qtbot.waitSignal(page.take_in._work.checked) as told:
+        page.opened(BundleRoute(bundle))
+    assert (told.args, field.below_text()) == ([str(bundle), ""], "")
+
+
+def test_only_the_file_that_is_filled_in_is_spoken_of(bundle, open_outbox, tmp_path, qtbot, monkeypatch):
+    other = tmp_path / "other.vbundle"
+    other.write_bytes(b"nonsense")
+    page = open_outbox(1)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_args: (str(other), ""))
+    page.bar.button("take-in").click()
+    with qtbot.waitSignal(page.take_in._work.checked):
+        page.take_in._choose_file()
+        page.take_in.file.setText(str(bundle))
+    assert page.take_in.file_field.below_text() == ""
+    with qtbot.waitSignal(page.take_in._work.checked):
+        page.take_in._choose_file()
+    assert page.take_in.file_field.below_text() == "This file is not a bundle of vbdesk."
 
 
 def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_outbox, workspace, tmp_path, qtbot):

@@ -1,7 +1,5 @@
 """Printing of reports from the pages, after an export and directly."""
 
-import threading
-
 import numpy as np
 import pytest
 from pypdf import PdfReader
@@ -17,7 +15,6 @@ from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.subjects_export import MOST_PRINTED
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page, build_subjects_page
 from vbdesk.desk.system_printer import PrintingFailed, PrintJob
-from vbdesk.desk.tasks import Task
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -161,31 +158,6 @@ def test_a_cancelled_dialog_prints_nothing_and_the_next_one_prints(result_page, 
     qtbot.waitUntil(lambda: not model.busy)
     assert not result_page.printing.isVisible() and printed == [] and len(printers.jobs) == 1
     result_page.print_action.trigger()
-    dialog().accept()
-    assert settled(result_page, qtbot) == "Pages sent to the printer: 1."
-
-
-def test_a_dialog_that_is_answered_before_the_search_has_ended_leaves_the_next_one_alone(
-    result_page, printed, dialog, monkeypatch, qtbot
-):
-    wanted_again, first_ended, report, searches = threading.Event(), threading.Event(), Task.report, []
-
-    def late(task, signal, *values):
-        if task._thread.name == "printer" and values:
-            searches.append(task)
-            assert task is searches[0] or first_ended.wait(120.0)
-        elif task in searches[:1]:
-            assert wanted_again.wait(120.0)
-        report(task, signal, *values)
-        if task in searches[:1] and not values:
-            first_ended.set()
-
-    monkeypatch.setattr(Task, "report", late)
-    result_page.print_action.trigger()
-    dialog().reject()
-    qtbot.waitUntil(lambda: not result_page.view_model.export.printing.busy)
-    result_page.print_action.trigger()
-    wanted_again.set()
     dialog().accept()
     assert settled(result_page, qtbot) == "Pages sent to the printer: 1."
 

@@ -9,11 +9,13 @@ import shiboken6
 from PySide6.QtCore import Qt
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
+from vbdesk.capture.microphone import MicrophoneError
 from vbdesk.capture.protocols import protocols
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
+from vbdesk.desk.tasks import Failure
 from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
@@ -236,6 +238,16 @@ def test_a_microphone_that_cannot_be_opened_is_explained(user):
     user.page.model.press()
     user.waits_for_words("Nothing was recorded")
     assert user.page.model.phase is RecordPhase.READY
+
+
+def test_a_meter_without_a_microphone_says_nothing_while_a_recording_begins(user):
+    user.enters_subject("ward4-0172")
+    user.rests()
+    user.begins()
+    user.page.model._on_not_listening(Failure.of(MicrophoneError("The microphone is used by another program.")))
+    assert user.page.banner.words() == ""
+    user.speaks(20)
+    user.stops()
 
 
 def test_the_count_in_can_be_called_off(qtbot, workspace):

@@ -83,14 +83,14 @@ def test_a_missing_or_empty_key_file_is_reported_in_one_sentence(tmp_path, apart
 @pytest.mark.parametrize("inside", ["key", "sub/key", "../data/key"])
 def test_a_key_file_in_the_data_folder_is_refused(tmp_path, inside):
     (tmp_path / "data").mkdir()
-    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file must be outside of data_dir"):
         load_settings(tmp_path / "data", key_file=tmp_path / "data" / inside)
 
 
 def test_a_link_into_the_data_folder_is_refused(tmp_path, apart):
     (tmp_path / "data").mkdir()
     (apart / "link").symlink_to(tmp_path / "data")
-    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file must be outside of data_dir"):
         load_settings(tmp_path / "data", key_file=apart / "link" / "key")
 
 
@@ -103,10 +103,10 @@ def test_a_command_in_the_settings_file_is_a_list(tmp_path):
     (tmp_path / "vbdesk.toml").write_text('key_command = ["vault", "read", "key"]\n')
     assert load_settings(tmp_path).key_command == ("vault", "read", "key")
     (tmp_path / "vbdesk.toml").write_text("key_command = []\n")
-    with pytest.raises(SettingsInvalid, match="key_command is empty"):
+    with pytest.raises(SettingsInvalid, match="must be a list of the words"):
         load_settings(tmp_path)
     (tmp_path / "vbdesk.toml").write_text('key_command = "vault read key"\n')
-    with pytest.raises(SettingsInvalid, match="as a list of its words"):
+    with pytest.raises(SettingsInvalid, match="must be a list of the words"):
         load_settings(tmp_path)
 
 

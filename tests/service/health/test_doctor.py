@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from vbdesk.cli.admin import app as admin
 from vbdesk.cli.main import app
 from vbdesk.contract.ids import new_id
+from vbdesk.language import language_of, reading_in
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.endpoint_checks import look_at_address
 from vbdesk.service.health.findings import Health
@@ -57,6 +58,18 @@ def test_a_service_that_is_well_needs_no_mending(start_service):
     assert left_out == {"ledger", "settlements", "audio", "earlier readings"}
 
 
+def test_what_it_finds_is_in_the_language_of_the_reader_and_english_for_programs(data_dir, submitted):
+    with reading_in(language_of("de")):
+        told = " ".join(doctor("--data-dir", data_dir).stdout.split())
+        found = json.loads(doctor("--data-dir", data_dir, "--json").stdout)["findings"]
+    assert (
+        "BEHEBEN Arbeitsprozesse: Kein Arbeitsprozess läuft, und 1 Auftrag wartet. Starten Sie einen Arbeitsprozess."
+        in told
+    )
+    english = next(finding for finding in found if finding["topic"] == "workers")
+    assert english["sentence"] == "No worker runs, and 1 job waits. Start a worker."
+
+
 def test_nothing_that_is_told_is_a_secret(data_dir, service, account):
     output = doctor("--data-dir", data_dir).output + doctor("--data-dir", data_dir, "--json").output
     assert json.loads((data_dir / "secrets").read_text())["root_key"] not in output
@@ -64,7 +77,7 @@ def test_nothing_that_is_told_is_a_secret(data_dir, service, account):
 
 
 def test_jobs_that_wait_while_nobody_works_are_found(data_dir, submitted):
-    assert "None is alive" in to_mend(data_dir)["workers"]
+    assert "No worker runs" in to_mend(data_dir)["workers"]
 
 
 def test_books_that_do_not_fit_are_found(data_dir, service, account, submitted):
@@ -78,7 +91,7 @@ def test_books_that_do_not_fit_are_found(data_dir, service, account, submitted):
         connection.execute(sa.update(credit_balances).where(mine).values(credits=credit_balances.c.credits - 1))
         connection.execute(sa.update(jobs).where(jobs.c.job_id == submitted).values(status="queued"))
     assert found["ledger"].startswith("1 balance is not the sum")
-    assert found["settlements"].startswith("1 job is not settled")
+    assert found["settlements"].startswith("1 job is not charged")
     assert not {"ledger", "settlements"} & to_mend(data_dir).keys()
 
 
@@ -94,7 +107,7 @@ def test_audio_goes_out_and_comes_back_and_what_is_missing_is_found(tmp_path, da
     assert operate("audio", "save", "--to", copies) == {"copied": 0, "present": saved["copied"], "removed": 0}
     store.delete(f"audio/{submitted}")
     assert submitted in operate("reconcile")["waiting_without_audio"]
-    assert "has lost its audio" in to_mend(data_dir)["audio"]
+    assert "audio of 1 waiting job is missing" in to_mend(data_dir)["audio"]
     assert operate("audio", "restore", "--from", copies)["copied"] == 1
     assert store.size(f"audio/{submitted}") == SPEECH.stat().st_size
     assert "audio" not in to_mend(data_dir)

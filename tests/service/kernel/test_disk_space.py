@@ -388,7 +388,7 @@ def test_readiness_metrics_and_doctor_report_the_reserve_while_writes_still_work
     assert (told["vbdesk_disk_free_bytes"], told["vbdesk_disk_reserve_bytes"]) == (100 * 1024**2 - 1, 100 * 1024**2)
     disk, _ = look_at_disk(service.context.settings)
     assert disk.health is Health.MEND
-    assert "0.1 GiB are held back" in disk.sentence
+    assert "0.1 GiB are kept in reserve" in disk.sentence
     scarce(10 * 1024**3)
     assert client.get("/readyz").status_code == 200
     disk, _ = look_at_disk(service.context.settings)

@@ -268,16 +268,16 @@ def test_the_doctor_tries_to_decrypt_every_secret(service_database):
     settings, _ = service_database
 
     def found() -> Finding:
-        return {finding.topic: finding for finding in run_checks(settings.data_dir)}["sealed secrets"]
+        return {finding.topic: finding for finding in run_checks(settings.data_dir)}["webhook secrets"]
 
-    assert (found().health, found().sentence) == (Health.OK, "The keys open all 1 stored webhook secrets.")
+    assert (found().health, found().sentence) == (Health.OK, "The keys open the only stored webhook secret.")
     path = settings.data_dir / "secrets"
     path.unlink()
     assert (found().health, "is missing, and the database" in found().sentence) == (Health.MEND, True)
     assert not path.exists()
     KeyFile(path).create()
     assert found().health is Health.MEND
-    assert found().sentence.startswith("The keys of this service do not open 1 stored webhook secrets")
+    assert found().sentence.startswith("The keys of this service do not open 1 stored webhook secret,")
 
 
 def test_a_key_file_is_created_once(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.language import language_of, reading_in, translated
 from vbdesk.resource_files import resource
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.metadata import UtcDateTime
@@ -76,6 +77,32 @@ def test_a_refusal_says_in_a_sentence_what_is_allowed(tmp_path, monkeypatch, nam
     assert str(refused.value) == told
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"storage_url": "hunter2"}, "storage_url muss eine Adresse wie https://storage.example.org sein."),
+        ({"otlp_endpoint": "hunter2"}, "otlp_endpoint muss eine Adresse wie https://storage.example.org sein."),
+        (
+            {"object_store": "s3"},
+            "object_store muss fehlen oder die Art des Speichers sein, die storage_url nennt: local.",
+        ),
+        (
+            {"key_command": "vault"},
+            'key_command muss eine Liste der Wörter des Befehls sein, wie ["vault", "read", "key"].',
+        ),
+        ({"trusted_proxies": ["hunter2"]}, "trusted_proxies.0 muss eine Adresse oder ein Netz wie 10.0.0.0/24 sein."),
+        ({"rate_limits": 3}, "rate_limits muss eine Tabelle von Einstellungen sein."),
+        ({"cors_origins": 3}, "cors_origins muss eine Liste sein."),
+        ({"storage_region": 3}, "storage_region muss ein Text sein."),
+    ],
+)
+def test_a_refusal_is_in_the_language_of_its_reader(tmp_path, given, told):
+    with pytest.raises(SettingsInvalid) as refused:
+        load_settings(tmp_path, **given)
+    with reading_in(language_of("de")):
+        assert translated(refused.value) == told
+
+
 def test_a_setting_that_does_not_exist_is_named(tmp_path):
     (tmp_path / "vbdesk.toml").write_text("page_sise = 3\nworkers = -1\n")
     with pytest.raises(SettingsInvalid) as refused:
@@ -106,7 +133,7 @@ def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
     ],
 )
 def test_an_invalid_address_is_refused_with_a_valid_example(tmp_path, name, value):
-    with pytest.raises(SettingsInvalid, match=rf"{name}: Give .*://") as refused:
+    with pytest.raises(SettingsInvalid, match=rf"{name} must be an? .*://") as refused:
         load_settings(tmp_path, **{name: value})
     assert "hunter2" not in str(refused.value)
     assert "Value error" not in str(refused.value)
@@ -182,7 +209,7 @@ def test_the_sites_own_norms_are_checked_at_the_start(tmp_path):
     assert load_settings(tmp_path).norms_file is None
     assert load_settings(tmp_path, norms_file=str(own)).norms_file == own
     (tmp_path / "broken.toml").write_text("[meta]", encoding="utf-8")
-    with pytest.raises(SettingsInvalid, match=r"norms_file: .*broken\.toml: meta\.version"):
+    with pytest.raises(SettingsInvalid, match=r"norms_file must be a file of norms\. .*broken\.toml: meta\.version"):
         load_settings(tmp_path, norms_file=str(tmp_path / "broken.toml"))
     with pytest.raises(SettingsInvalid, match=r"gone\.toml cannot be read"):
         load_settings(tmp_path, norms_file=str(tmp_path / "gone.toml"))
@@ -191,5 +218,5 @@ def test_the_sites_own_norms_are_checked_at_the_start(tmp_path):
 def test_a_language_is_found_by_its_tag_and_one_without_texts_is_refused(tmp_path):
     assert load_settings(tmp_path).narrative_language == "en"
     assert load_settings(tmp_path, narrative_language="de-AT").narrative_language == "de"
-    with pytest.raises(SettingsInvalid, match="narrative_language"):
+    with pytest.raises(SettingsInvalid, match=r"narrative_language must be one of: en, ar, de, es, fr, pt-BR\."):
         load_settings(tmp_path, narrative_language="tlh")

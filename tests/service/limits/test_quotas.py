@@ -269,7 +269,7 @@ def test_half_sent_forms_beyond_the_quota_are_refused_and_leave_nothing(start_se
 
 
 def test_a_quota_below_one_recording_is_refused_and_missing_plans_keep_theirs(tmp_path):
-    with pytest.raises(SettingsInvalid, match="upload_quota_mb: Give at least 32"):
+    with pytest.raises(SettingsInvalid, match="upload_quota_mb must be at least 32"):
         load_settings(tmp_path, upload_quota_mb={"standard": 31})
     settings = load_settings(tmp_path, upload_quota_mb={"standard": 64})
     assert settings.quota_bytes(Plan.STANDARD) == 64 * MIB

@@ -38,7 +38,7 @@ def test_an_address_names_a_bucket_or_the_embedded_stores_origin(tmp_path, addre
     ],
 )
 def test_an_address_without_a_bucket_is_refused(tmp_path, address):
-    with pytest.raises(SettingsInvalid, match="storage_url: "):
+    with pytest.raises(SettingsInvalid, match="storage_url must be a bucket such as "):
         load_settings(tmp_path, storage_url=address)
 
 

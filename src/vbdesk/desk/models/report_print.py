@@ -117,8 +117,6 @@ class ReportPrint(QObject):
 
     @Slot()
     def _on_found(self) -> None:
-        if self.sender() is not self._task:  # its dialog was answered first, and the next one may be wanted already
-            return
         self._task = None
         if self._job is None:
             self._end()

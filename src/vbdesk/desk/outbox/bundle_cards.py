@@ -239,13 +239,14 @@ class TakeInCard(BundleCard):
         self.fields.addLayout(_beside(own_field, self.copy))
         self.go.clicked.connect(self._go)
         work.key_read.connect(self.own_key.setText)
+        work.checked.connect(self._show_checked)
 
     def begin(self, file: Path | None = None) -> None:
         """Show the card, optionally with a file filled in."""
         self.show_form()
         self.passphrase.clear()
         if file is not None:
-            self.file.setText(str(file))
+            self._fill_in(str(file))
         self._work.read_key()
         self.file.setFocus()
 
@@ -254,7 +255,18 @@ class TakeInCard(BundleCard):
         chosen = QFileDialog.getOpenFileName(self, _("Take in"), self.file.text(), f"{_(_FILES)} (*.vbundle)")
         file = chosen[0]
         if file:
-            self.file.setText(file)
+            self._fill_in(file)
+
+    def _fill_in(self, file: str) -> None:
+        """Fill in a file, and say as soon as it was read whether it can be taken in at all."""
+        self.file.setText(file)
+        self.file_field.set_fault(None)
+        self._work.check(file)
+
+    @Slot(str, str)
+    def _show_checked(self, file: str, fault: str) -> None:
+        if file == self.file.text():
+            self.file_field.set_fault(fault)
 
     @Slot()
     def _copy(self) -> None:

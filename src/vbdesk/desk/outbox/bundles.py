@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import megabytes
 from vbdesk.language import _, joined, ngettext
+from vbdesk.outbox.bundles.bundle_errors import BundleError
 from vbdesk.outbox.bundles.bundle_export import (
     ExportableRecordings,
     ExportedBundle,
@@ -15,8 +16,10 @@ from vbdesk.outbox.bundles.bundle_export import (
     exportable_recordings,
     owner_of,
 )
+from vbdesk.outbox.bundles.bundle_file import check_whole
 from vbdesk.outbox.bundles.bundle_import import ImportedBundle, import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, public_key, secret_of
+from vbdesk.outbox.bundles.bundle_stream import ByteProgress
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
@@ -49,6 +52,7 @@ class BundleWork(QObject):
         progressed: (str, float) progress as text and as a share.
         done: (str) the outcome, as sentences.
         failed: (str) why it failed.
+        checked: (str, str) a file that was looked through, and what is wrong with it; empty if nothing is.
         busy_changed: (bool) whether an export or import runs.
     """
 
@@ -57,12 +61,14 @@ class BundleWork(QObject):
     progressed = Signal(str, float)
     done = Signal(str)
     failed = Signal(str)
+    checked = Signal(str, str)
     busy_changed = Signal(bool)
 
     def __init__(self, profile: Profile, vault: Vault, library: Library, tasks: TaskOwner) -> None:
         super().__init__()
         self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
         self._task: Task | None = None
+        self._check: Task | None = None
         self.saved: Path | None = None
         self._take_ids: tuple[str, ...] | None = None
 
@@ -106,8 +112,27 @@ class BundleWork(QObject):
 
         self._start(work, self._on_handed_over)
 
+    def check(self, file: str) -> None:
+        """Look whether a file is a whole, unchanged bundle; needs no key. Ends the check of the file before it."""
+
+        def work(context: TaskContext) -> tuple[str, Failure | None]:
+            try:
+                check_whole(Path(file), ByteProgress(lambda done, total: context.check()))
+            except (BundleError, OSError) as error:
+                return file, Failure.of(error)
+            return file, None
+
+        self._end_check()
+        self._check = self._tasks.start(work, self._on_checked, self._on_failed, name="bundle-check")
+
+    def _end_check(self) -> None:
+        if self._check is not None:
+            self._check.cancel()
+            self._check = None
+
     def take_in(self, file: str, *, passphrase: str = "") -> None:
         """Import the recordings of a file into the upload queue."""
+        self._end_check()  # this checks it, too
         library, profile = self._library, self._profile
         secret = secret_of(self._vault, profile, passphrase or None)
 
@@ -144,6 +169,11 @@ class BundleWork(QObject):
     @Slot(object)
     def _on_key(self, key: str) -> None:
         self.key_read.emit(key)
+
+    @Slot(object)
+    def _on_checked(self, outcome: tuple[str, Failure | None]) -> None:
+        file, fault = outcome
+        self.checked.emit(file, "" if fault is None else fault.sentence)
 
     @Slot(object)
     def _on_handed_over(self, bundle: object) -> None:

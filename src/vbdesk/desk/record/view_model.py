@@ -349,7 +349,8 @@ class RecordViewModel(QObject):
     def _on_not_listening(self, failure: Failure) -> None:
         self._listening = False
         self.levels_changed.emit(SILENCE)
-        self.failed.emit(translated(failure.sentence))
+        if self.phase is RecordPhase.READY:  # a recording that begins says itself whether its microphone opens
+            self.failed.emit(translated(failure.sentence))
 
     @Slot(object)
     def _on_devices(self, devices: object) -> None:

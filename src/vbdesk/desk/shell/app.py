@@ -28,6 +28,7 @@ from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.imports_ahead import import_ahead
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
+from vbdesk.desk.shell.one_desk import claimed
 from vbdesk.desk.shell.reading_language import ReadingLanguage, begin_reading, show_in
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.window_keys import WindowKeys
@@ -38,7 +39,7 @@ from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.next_turn import in_next_turn
-from vbdesk.desk.ui.routes import BundleRoute
+from vbdesk.desk.ui.routes import page_of_file
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
@@ -139,10 +140,21 @@ class Desk(QObject):
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
 
     @Slot(str)
-    def open_bundle(self, path: str) -> None:
-        """Open a transfer bundle, as soon as the pages of a profile are shown."""
-        self._first_page = ("outbox", BundleRoute(Path(path)))
+    def open_file(self, path: str) -> None:
+        """Open a transfer bundle or a sound file, as soon as the pages of a profile are shown."""
+        self._first_page = page_of_file(Path(path))
         self._open_first_page()
+
+    @Slot(str)
+    def come_forward(self, path: str) -> None:
+        """Bring the window to the front, as far as the system allows it, and open a file if there is one."""
+        self.window.setWindowState(self.window.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.window.show()
+        self.window.raise_()
+        self.window.activateWindow()
+        QApplication.alert(self.window)  # where a window may not raise itself, such as under Wayland
+        if path:
+            self.open_file(path)
 
     @Slot()
     def open_help(self) -> None:
@@ -465,6 +477,7 @@ def run(
     profile_name: str | None = None,
     first_page: tuple[str, object] | None = None,
     begin: Callable[[Desk], None] | None = None,
+    file: Path | None = None,
 ) -> int:
     """Run the desk until its window is closed; returns the exit status.
 
@@ -474,6 +487,10 @@ def run(
         profile_name: name or id of the profile to open; the last one used if None.
         first_page: key and argument of the page to open on.
         begin: called with the desk before its window shows.
+        file: absolute path of a transfer bundle or sound file to open.
+
+    Raises:
+        AlreadyOpen: another desk has the data folder; it was asked to open the file and to come to the front.
     """
     application = QApplication.instance()
     if not isinstance(application, QApplication):
@@ -488,16 +505,19 @@ def run(
     begin_reading(ports.policy.language or chosen.reading_language)
     show_in(current())
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
-    collector = MainThreadCollector()
-    desk = Desk(ports, profile_name, first_page, chosen)
-    desk.ended.connect(application.quit)
-    if isinstance(application, DeskApplication):
-        application.file_opened.connect(desk.open_bundle)
-    if begin is not None:
-        begin(desk)
-    desk.start()
-    with collector, _closing_on_ctrl_c(desk):
-        return application.exec()
+    with claimed(ports.data_dir, file) as later_starts:
+        collector = MainThreadCollector()
+        desk = Desk(ports, profile_name, first_page if file is None else page_of_file(file), chosen)
+        desk.ended.connect(application.quit)
+        later_starts.asked.connect(desk.come_forward)
+        desk.window.closing.connect(later_starts.stop_listening)
+        if isinstance(application, DeskApplication):
+            application.file_opened.connect(desk.open_file)
+        if begin is not None:
+            begin(desk)
+        desk.start()
+        with collector, _closing_on_ctrl_c(desk):
+            return application.exec()
 
 
 def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Path, subject: str) -> int:

@@ -46,3 +46,10 @@ class BundleRoute:
     """A transfer bundle of another computer to take in."""
 
     path: Path
+
+
+def page_of_file(path: Path) -> tuple[str, object]:
+    """The page that opens a file, and its argument: a bundle is taken in, anything else is imported as sound."""
+    if path.suffix.lower() == ".vbundle":
+        return "outbox", BundleRoute(path)
+    return "record", FilesRoute((path,))

@@ -14,6 +14,7 @@ Each bundle has a new X25519 key. A passphrase locks its secret; a bundle for an
 as a second recipient, and the secret is discarded. In both cases the maker can read the file back.
 """
 
+import hashlib
 import os
 import struct
 import sys
@@ -38,6 +39,7 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, Secret, lock_identi
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_stream import (
     LENGTH,
+    PIECE_BYTES,
     BundleReceiver,
     ByteProgress,
     ContentParser,
@@ -142,6 +144,23 @@ def read_head(path: Path, *, unfinished: bool = False) -> FileHeader:
     """
     with path.open("rb") as file:
         return _read_head(file, path.stat().st_size, unfinished=unfinished)
+
+
+def check_whole(path: Path, watch: ByteProgress) -> None:
+    """Check that a bundle is complete and unchanged, without what opens it. Reads the whole file.
+
+    Raises:
+        BundleError: it is not a bundle, not finished, truncated, changed, or of a newer format.
+        OSError: the file cannot be read; exceptions of `watch` come through.
+    """
+    with path.open("rb") as file:
+        head = _read_head(file, path.stat().st_size, unfinished=False)
+        digest = hashlib.sha256(LENGTH.pack(len(head.locked_secret)) + head.locked_secret)
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+            watch.advance(len(piece))
+    if digest.digest() != head.sha256:
+        raise BundleDamaged(_CHANGED)
 
 
 def read_bundle(

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 import vbdesk
+from vbdesk.language import Message, message
 from vbdesk.resource_files import resource
 from vbdesk.service.engine.syscalls import ABSENT, ARCHITECTURES, CONDITIONAL, REFUSED, Architecture
 
@@ -71,21 +72,21 @@ class Offered:
         return self.landlock > 0 and self.seccomp
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """Describe for people what can be denied to a child that reads recordings."""
         if self.complete:
-            return "The processes that read recordings are kept from files, the network and other programs."
+            return message("The processes that read recordings are kept from files, the network and other programs.")
         if self.seccomp:
-            return (
+            return message(
                 "This kernel has no Landlock: the processes that read recordings are kept from the network, other "
                 "programs and writing, but they can read files. Use Linux 5.13 or later with Landlock enabled."
             )
         if self.landlock:
-            return (
+            return message(
                 "This system filters no system calls: the processes that read recordings are kept from most files, "
                 "but not from the network or other programs. Enable seccomp filters in the kernel."
             )
-        return (
+        return message(
             "This system offers no sandbox: the processes that read recordings are bounded in time alone, and on Linux "
             "in memory. If unknown people send recordings, run the service on Linux 5.13 or later."
         )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from vbdesk.language import N_, message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.migrate import SchemaState, status
 from vbdesk.service.kernel.db.session import Database, DatabaseMissing, refuse_orphaned_log, sqlite_file
@@ -30,14 +31,17 @@ def look_at_missing_database(settings: Settings, store: ObjectStore | None) -> F
     try:
         refuse_orphaned_log(file)
     except DatabaseMissing as missing:
-        return action_needed("database", str(missing))
+        return action_needed(N_("database"), missing)
     if store is not None and _has_recordings(store):
         return action_needed(
-            "database",
-            f"{file} is missing or empty, but the store has recordings. Put the database back, or restore it from a "
-            "backup.",
+            N_("database"),
+            message(
+                "{file} is missing or empty, but the store has recordings. Put the database back, or restore it from a "
+                "backup.",
+                file=file,
+            ),
         )
-    return note("database", "There is none yet. The first start of the service creates it.")
+    return note(N_("database"), message("There is no database yet. The first start of the service creates it."))
 
 
 def _has_recordings(store: ObjectStore) -> bool:
@@ -58,24 +62,50 @@ def look_at_database(database: Database) -> list[Finding]:
 def _look_at_version(connection: Connection) -> Finding:
     parts = connection.dialect.server_version_info or ()
     version = ".".join(map(str, parts))
-    if connection.dialect.name == "postgresql" and int(parts[0]) < OLDEST_POSTGRESQL:
-        return action_needed("database", f"It is PostgreSQL {version}: upgrade it to {OLDEST_POSTGRESQL} or newer.")
-    return ok("database", f"It answers: {connection.dialect.name} {version}.")
+    dialect = connection.dialect.name
+    if dialect == "postgresql" and int(parts[0]) < OLDEST_POSTGRESQL:
+        too_old = message(
+            "The database is PostgreSQL {version}. Upgrade it to {oldest} or newer.",
+            version=version,
+            oldest=str(OLDEST_POSTGRESQL),
+        )
+        return action_needed(N_("database"), too_old)
+    return ok(N_("database"), message("The database answers: {name} {version}.", name=dialect, version=version))
 
 
 def _look_at_schema(connection: Connection) -> Finding:
     found = status(connection)
     match found.state:
-        case SchemaState.EMPTY | SchemaState.BEHIND:
-            at = found.revision or "none"
+        case SchemaState.EMPTY:
             return action_needed(
-                "schema", f"It is {at}, this vbdesk's is {found.code_revision}: vbdesk admin database upgrade."
+                N_("schema"), message("The database has no tables. Run vbdesk admin database upgrade.")
             )
+        case SchemaState.BEHIND:
+            behind = message(
+                "The tables have version {revision}, and this vbdesk needs {needed}. Run vbdesk admin database "
+                "upgrade.",
+                revision=str(found.revision),
+                needed=found.code_revision,
+            )
+            return action_needed(N_("schema"), behind)
         case SchemaState.AHEAD:
-            return note("schema", f"It is {found.revision}, newer than this vbdesk's, and still serves it.")
+            ahead = message(
+                "The tables have version {revision}, which is newer than this vbdesk. It can still use them.",
+                revision=str(found.revision),
+            )
+            return note(N_("schema"), ahead)
         case SchemaState.TOO_NEW:
-            return action_needed("schema", f"It is {found.revision} and serves this vbdesk no more: start a newer one.")
-    return ok("schema", f"It is {found.revision}, and serves vbdesk from {found.oldest_revision} on.")
+            too_new = message(
+                "The tables have version {revision}, which this vbdesk cannot use. Start a newer vbdesk.",
+                revision=str(found.revision),
+            )
+            return action_needed(N_("schema"), too_new)
+    current = message(
+        "The tables have version {revision}, which vbdesk can use from version {oldest} on.",
+        revision=str(found.revision),
+        oldest=str(found.oldest_revision),
+    )
+    return ok(N_("schema"), current)
 
 
 def _look_at_connections(connection: Connection) -> Finding:
@@ -84,12 +114,11 @@ def _look_at_connections(connection: Connection) -> Finding:
     most = int(connection.execute(sa.text("SHOW max_connections")).scalar_one())
     reserved = int(connection.execute(sa.text("SHOW superuser_reserved_connections")).scalar_one())
     free = most - reserved - used.scalar_one()
-    words = f"{free} of {most} are free"
+    counted = message("{free} of {most} connections are free.", free=free, most=most)
     if free < FEW_CONNECTIONS:
-        return action_needed(
-            "connections", f"{words}, one more process may want {FEW_CONNECTIONS}: raise max_connections."
-        )
-    return ok("connections", f"{words}.")
+        few = message("One more process may need {wanted}. Raise max_connections.", wanted=FEW_CONNECTIONS)
+        return action_needed(N_("connections"), counted, few)
+    return ok(N_("connections"), counted)
 
 
 def _look_at_clock(connection: Connection) -> Finding:
@@ -97,7 +126,10 @@ def _look_at_clock(connection: Connection) -> Finding:
     theirs: datetime = connection.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
     after = datetime.now(UTC)
     skew_s = (theirs - before - (after - before) / 2).total_seconds()
-    words = f"The database's clock is {abs(skew_s):.1f} s {'ahead of' if skew_s > 0 else 'behind'} this machine's"
+    if skew_s > 0:
+        difference = message("The database's clock is {seconds:.1f} s ahead of this machine's.", seconds=skew_s)
+    else:
+        difference = message("The database's clock is {seconds:.1f} s behind this machine's.", seconds=-skew_s)
     if abs(skew_s) > MOST_SKEW_S:
-        return action_needed("clock", f"{words}: let both follow a time server.")
-    return ok("clock", f"{words}.")
+        return action_needed(N_("clock"), difference, message("Let both follow a time server."))
+    return ok(N_("clock"), difference)

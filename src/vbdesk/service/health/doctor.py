@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.clock import SystemClock
+from vbdesk.language import N_, message, system_reason
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
 from vbdesk.service.health.database_checks import look_at_database, look_at_missing_database
@@ -55,9 +56,10 @@ def run_checks(
     try:
         settings = load_settings(data_dir)
     except SettingsInvalid as error:
-        return [action_needed("settings", str(error))]
+        return [action_needed(N_("settings"), error)]
     if not settings.data_dir.is_dir():
-        return [action_needed("settings", f"There is no service in {data_dir}: check --data-dir.")]
+        there_is_none = message("There is no service in {data_dir}. Check --data-dir.", data_dir=data_dir)
+        return [action_needed(N_("settings"), there_is_none)]
     findings = [
         look_at_settings(settings),
         look_at_secrets(settings),
@@ -75,8 +77,11 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
         store: ObjectStore | None = None
         try:
             store = stack.enter_context(closing(open_store(settings)))
-        except (StoreUnusable, OSError) as error:
-            yield action_needed("object store", str(error))
+        except StoreUnusable as error:
+            yield action_needed(N_("object store"), error)
+        except OSError as error:
+            cannot = message("The object store cannot be used: {reason}.", reason=system_reason(error))
+            yield action_needed(N_("object store"), cannot)
         if store is not None:
             yield look_at_store(store)
             if key_file_of(settings).path.exists():  # opening secrets would create missing keys
@@ -119,7 +124,8 @@ def _look_at_content(
             # nothing is quarantined while store and database do not belong together
             findings += [found for found in about_files if found.health is Health.MEND or pairing.health is Health.OK]
         except StoreUnavailable as error:
-            findings.append(action_needed("audio", f"It cannot be compared with the jobs: {error}"))
+            cannot = message("The recordings cannot be compared with the jobs.")
+            findings.append(action_needed(N_("audio"), cannot, error))
     return findings
 
 
@@ -127,4 +133,4 @@ def _guarded(settings: Settings, look: Callable[[], list[Finding]]) -> list[Find
     try:
         return look()
     except SQLAlchemyError as error:
-        return [action_needed("database", database_fault(settings, error))]
+        return [action_needed(N_("database"), database_fault(settings, error))]

@@ -1,5 +1,6 @@
 """Encryption checks: whether stored data is encrypted, and whether the key opens it."""
 
+from vbdesk.language import N_, message, plural_message
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted
 from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable, find_keys
 from vbdesk.service.encryption.progress import completed_at
@@ -11,8 +12,7 @@ from vbdesk.service.maintenance.existing_data import count_plain_objects, count_
 from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 from vbdesk.service.storage.store import ObjectStore
 
-TOPIC = "encryption"
-KEY_WAYS = "--key-stdin, key_file or key_command"
+TOPIC = N_("encryption")
 
 
 def look_at_encryption(
@@ -24,32 +24,52 @@ def look_at_encryption(
         if not is_encrypted(database):
             return _unencrypted(has_key=bool(keys))
         if not keys:
-            return note(TOPIC, f"The data is encrypted. To check that the key opens it, give the key: {KEY_WAYS}.")
+            return note(
+                TOPIC,
+                message(
+                    "The data is encrypted. To check that the key opens it, give the key by --key-stdin, key_file or "
+                    "key_command."
+                ),
+            )
         data_keys = DataKeys(database, lambda: keys)
         data_keys.open()
         use_data_keys(database.engine, data_keys)
     except KeyUnusable as error:
-        return action_needed(TOPIC, str(error))
+        return action_needed(TOPIC, error)
     if completed_at(database) is not None:
         plain = 0 if store is None else count_plain_objects(store, EVERY_FOLDER)
         if plain:
             return action_needed(
                 TOPIC,
-                f"{plain} recordings in the store are not encrypted: they came there from elsewhere. Start the service "
-                "again, and it encrypts them.",
+                plural_message(
+                    "{count} recording in the store is not encrypted, because it came there from elsewhere. Start the "
+                    "service again, and it encrypts it.",
+                    "{count} recordings in the store are not encrypted, because they came there from elsewhere. Start "
+                    "the service again, and it encrypts them.",
+                    plain,
+                ),
             )
-        return ok(TOPIC, "Recordings and results are encrypted, and the key opens them.")
+        return ok(TOPIC, message("Recordings and results are encrypted, and the key opens them."))
     left = count_plain_texts(database)
     return note(
         TOPIC,
-        f"The key opens the data. What was stored before is being encrypted while the service runs; texts left in the "
-        f"database: {left}.",
+        message(
+            "The key opens the data. What was stored before is being encrypted while the service runs. Texts left in "
+            "the database: {count}.",
+            count=left,
+        ),
     )
 
 
 def _unencrypted(*, has_key: bool) -> Finding:
     if has_key:
-        return note(TOPIC, "A key is given, and the data is not encrypted yet: start the service with this key.")
+        return note(
+            TOPIC, message("A key is given, and the data is not encrypted yet. Start the service with this key.")
+        )
     return note(
-        TOPIC, f"Recordings and results are not encrypted by the service. To have that done, give it a key: {KEY_WAYS}."
+        TOPIC,
+        message(
+            "The service does not encrypt recordings and results. To have them encrypted, give it a key by "
+            "--key-stdin, key_file or key_command."
+        ),
     )

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from vbdesk.language import N_, message, plural_message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.http.openapi_document import INTERFACE_VERSION
 from vbdesk.service.kernel.settings import Settings
@@ -19,7 +20,7 @@ def look_at_address(address: str, settings: Settings) -> list[Finding]:
     """Check what `address`, such as `https://voice.example.org`, answers."""
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return [action_needed("public address", "Give --url as https://voice.example.org.")]
+        return [action_needed(N_("public address"), message("Give --url as https://voice.example.org."))]
     findings = [_look_at_answer(address.rstrip("/")), _look_at_certificate(parts.hostname, parts.port, parts.scheme)]
     store = settings.storage_public_endpoint or (None if settings.storage_location else settings.storage_url)
     if store:
@@ -28,30 +29,45 @@ def look_at_address(address: str, settings: Settings) -> list[Finding]:
 
 
 def _look_at_answer(address: str) -> Finding:
-    topic = "public address"
+    topic = N_("public address")
     try:
         with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
             ready, described = client.get("/readyz"), client.get("/openapi.json")
     except httpx.HTTPError as error:
-        return action_needed(
-            topic, f"{address} does not answer ({type(error).__name__}): see to its name, proxy and certificate."
+        away = message(
+            "{address} does not answer ({kind}). Check its name, proxy and certificate.",
+            address=address,
+            kind=type(error).__name__,
         )
+        return action_needed(topic, away)
     if ready.status_code != httpx.codes.OK:
-        return action_needed(topic, f"{address} answers {ready.status_code} at /readyz: no process behind it is ready.")
+        not_ready = message(
+            "{address} answers {status} at /readyz: no process behind it is ready. Start the service.",
+            address=address,
+            status=str(ready.status_code),
+        )
+        return action_needed(topic, not_ready)
     try:
         version = described.json()["info"]["version"]
     except (ValueError, KeyError, TypeError):
-        return action_needed(topic, f"{address} is ready, and yet describes no service: a proxy answers in its place.")
+        other = message("{address} answers, but not like a service. Check the proxy.", address=address)
+        return action_needed(topic, other)
     if version != INTERFACE_VERSION:
-        return action_needed(
-            topic, f"{address} has version {version}, this vbdesk {INTERFACE_VERSION}: is it another service?"
+        differs = message(
+            "{address} has version {version}, and this vbdesk has {own}. Check whether it is another service.",
+            address=address,
+            version=str(version),
+            own=INTERFACE_VERSION,
         )
-    return ok(topic, f"{address} is ready and has version {version}.")
+        return action_needed(topic, differs)
+    ready_now = message("{address} is ready and has version {version}.", address=address, version=str(version))
+    return ok(topic, ready_now)
 
 
 def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
     if scheme == "http":
-        return action_needed("certificate", "Voices must not travel without TLS: put a certificate on the proxy.")
+        without = message("Recordings must not be sent without TLS. Put a certificate on the proxy.")
+        return action_needed(N_("certificate"), without)
     try:
         with (
             socket.create_connection((host, port or 443), TIMEOUT_S) as plain,
@@ -59,28 +75,43 @@ def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
         ):
             certificate = secured.getpeercert() or {}
     except OSError as error:
-        return action_needed(
-            "certificate", f"{host} shows none that holds ({type(error).__name__}): renew or complete it."
+        invalid = message(
+            "{host} shows no valid certificate ({kind}). Renew or complete it.", host=host, kind=type(error).__name__
         )
+        return action_needed(N_("certificate"), invalid)
     ends_at = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
     days = (ends_at - datetime.now(UTC)).days
     if days < EXPIRES_SOON_DAYS:
-        return action_needed("certificate", f"It ends in {days} {'day' if days == 1 else 'days'}: renew it.")
-    return ok("certificate", f"It holds for {days} days more.")
+        soon = plural_message(
+            "The certificate ends in {count} day. Renew it.", "The certificate ends in {count} days. Renew it.", days
+        )
+        return action_needed(N_("certificate"), soon)
+    valid = plural_message(
+        "The certificate is valid for {count} more day.", "The certificate is valid for {count} more days.", days
+    )
+    return ok(N_("certificate"), valid)
 
 
 def _look_at_store_origin(store: str) -> Finding:
     """Accept any answer: a request without a signature is refused."""
+    topic = N_("address of the store")
     try:
         status = httpx.get(store, timeout=TIMEOUT_S).status_code
     except httpx.HTTPError as error:
-        return action_needed(
-            "store's address", f"{store} does not answer ({type(error).__name__}): callers cannot upload there."
+        away = message(
+            "{address} does not answer ({kind}), so callers cannot upload there. Check its name, proxy and "
+            "certificate.",
+            address=store,
+            kind=type(error).__name__,
         )
+        return action_needed(topic, away)
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return action_needed("store's address", f"{store} answers {status}: the store behind the proxy is away.")
-    return (
-        ok("store's address", f"{store} answers.")
-        if store.startswith("https:")
-        else note("store's address", f"{store} answers, without TLS.")
-    )
+        fails = message(
+            "{address} answers {status}: the store behind the proxy does not answer. Start it, or correct the proxy.",
+            address=store,
+            status=str(status),
+        )
+        return action_needed(topic, fails)
+    if store.startswith("https:"):
+        return ok(topic, message("{address} answers.", address=store))
+    return note(topic, message("{address} answers without TLS.", address=store))

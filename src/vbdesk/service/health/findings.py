@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vbdesk.language import Message, joined
+
 
 class Health(StrEnum):
-    """State of a finding; the values are printed as they are."""
+    """State of a finding."""
 
     OK = "ok"
     NOTE = "note"
@@ -14,23 +16,29 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of a report. The sentence contains no secret and no personal data."""
+    """One line of a report, without secrets and personal data.
+
+    Attributes:
+        topic: what was checked; a text marked for translation.
+        health: its state.
+        sentence: the result, and what to do about it.
+    """
 
     topic: str
     health: Health
-    sentence: str
+    sentence: Message
 
 
-def ok(topic: str, sentence: str) -> Finding:
+def ok(topic: str, *sentences: str) -> Finding:
     """Create a finding without a problem."""
-    return Finding(topic, Health.OK, sentence)
+    return Finding(topic, Health.OK, joined(*sentences))
 
 
-def note(topic: str, sentence: str) -> Finding:
+def note(topic: str, *sentences: str) -> Finding:
     """Create a finding that needs no action."""
-    return Finding(topic, Health.NOTE, sentence)
+    return Finding(topic, Health.NOTE, joined(*sentences))
 
 
-def action_needed(topic: str, sentence: str) -> Finding:
+def action_needed(topic: str, *sentences: str | Exception) -> Finding:
     """Create a finding that needs action."""
-    return Finding(topic, Health.MEND, sentence)
+    return Finding(topic, Health.MEND, joined(*sentences))

@@ -4,6 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.language import N_, message, plural_message
 from vbdesk.service.health.audio_reconciliation import Reconciliation
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.jobs.repository import UNFINISHED
@@ -19,21 +20,32 @@ def look_at_ledger(connection: Connection) -> list[Finding]:
 def look_at_audio(found: Reconciliation) -> Finding:
     """Report the result of comparing jobs and audio files."""
     if found.waiting_without_audio:
-        count = len(found.waiting_without_audio)
-        one = "1 waiting job has lost its audio and will fail: restore it, or let the job fail."
-        many = f"{count} waiting jobs have lost their audio and will fail: restore it, or let them."
-        return action_needed("audio", one if count == 1 else many)
+        lost = plural_message(
+            "The audio of {count} waiting job is missing, so it will fail. Restore the audio, or let the job fail.",
+            "The audio of {count} waiting jobs is missing, so they will fail. Restore the audio, or let the jobs fail.",
+            len(found.waiting_without_audio),
+        )
+        return action_needed(N_("audio"), lost)
     if found.ended_without_audio:
-        count = len(found.ended_without_audio)
-        ended = "1 ended job" if count == 1 else f"{count} ended jobs"
-        return action_needed("audio", f"The audio of {ended} is gone: restore it, or vbdesk admin reconcile --apply.")
+        gone = plural_message(
+            "The audio of {count} ended job is missing. Restore it, or run vbdesk admin reconcile --apply.",
+            "The audio of {count} ended jobs is missing. Restore it, or run vbdesk admin reconcile --apply.",
+            len(found.ended_without_audio),
+        )
+        return action_needed(N_("audio"), gone)
     if found.files_without_job:
-        count = len(found.files_without_job)
-        one = "1 file belongs to no job; within a day it is quarantined."
-        many = f"{count} files belong to no job; within a day they are quarantined."
-        return note("audio", one if count == 1 else many)
-    jobs = "1 job" if found.jobs_with_audio == 1 else f"{found.jobs_with_audio} jobs"
-    return ok("audio", f"The audio of {jobs} is there, and no file without a job.")
+        extra = plural_message(
+            "{count} file belongs to no job. The service quarantines it within a day.",
+            "{count} files belong to no job. The service quarantines them within a day.",
+            len(found.files_without_job),
+        )
+        return note(N_("audio"), extra)
+    complete = plural_message(
+        "The audio of {count} job is there, and every file belongs to a job.",
+        "The audio of {count} jobs is there, and every file belongs to a job.",
+        found.jobs_with_audio,
+    )
+    return ok(N_("audio"), complete)
 
 
 def _look_at_balances(connection: Connection) -> Finding:
@@ -50,10 +62,13 @@ def _look_at_balances(connection: Connection) -> Finding:
     )
     count = connection.execute(wrong).scalar_one()
     if count:
-        one = "1 balance is not the sum of its entries: stop, and restore a backup."
-        many = f"{count} balances are not the sum of their entries: stop, and restore a backup."
-        return action_needed("ledger", one if count == 1 else many)
-    return ok("ledger", "Every balance is the sum of its entries.")
+        wrong_sums = plural_message(
+            "{count} balance is not the sum of its entries. Stop the service, and restore a backup.",
+            "{count} balances are not the sum of their entries. Stop the service, and restore a backup.",
+            count,
+        )
+        return action_needed(N_("ledger"), wrong_sums)
+    return ok(N_("ledger"), message("Every balance is the sum of its entries."))
 
 
 def _look_at_settlements(connection: Connection) -> Finding:
@@ -75,7 +90,10 @@ def _look_at_settlements(connection: Connection) -> Finding:
     )
     count = connection.execute(wrong).scalar_one()
     if count:
-        one = "1 job is not settled as it ended: look at its entries in the ledger."
-        many = f"{count} jobs are not settled as they ended: look at their entries in the ledger."
-        return action_needed("settlements", one if count == 1 else many)
-    return ok("settlements", "Every job that ended is settled once, as it ended.")
+        unsettled = plural_message(
+            "{count} job is not charged as it ended. Look at its entries in the ledger.",
+            "{count} jobs are not charged as they ended. Look at their entries in the ledger.",
+            count,
+        )
+        return action_needed(N_("settlements"), unsettled)
+    return ok(N_("settlements"), message("Every job that ended is charged once, as it ended."))

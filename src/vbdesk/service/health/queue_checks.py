@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.language import N_, message, plural_message
 from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 from vbdesk.service.engine.sweeper import TASK
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
@@ -35,12 +36,23 @@ def look_at_work(connection: Connection, settings: Settings, now: datetime) -> l
 def _look_at_executors(state: QueueState) -> Finding:
     if not state.executors:
         if state.waiting:
-            return action_needed("workers", f"None is alive, and {state.waiting} jobs wait: start a worker.")
-        return note("workers", "None is alive; nothing waits for one.")
-    words = f"{state.executors} alive with {state.slots} slots, {state.running} jobs in hand, {state.draining} draining"
+            nobody = plural_message(
+                "No worker runs, and {count} job waits. Start a worker.",
+                "No worker runs, and {count} jobs wait. Start a worker.",
+                state.waiting,
+            )
+            return action_needed(N_("workers"), nobody)
+        return note(N_("workers"), message("No worker runs, and no job waits."))
+    counted = message(
+        "Workers: {executors}; slots: {slots}; running jobs: {running}; workers that take no new jobs: {draining}.",
+        executors=state.executors,
+        slots=state.slots,
+        running=state.running,
+        draining=state.draining,
+    )
     if state.draining == state.executors and state.waiting:
-        return action_needed("workers", f"{words}: start one that takes new jobs.")
-    return ok("workers", f"{words}.")
+        return action_needed(N_("workers"), counted, message("Start a worker that takes new jobs."))
+    return ok(N_("workers"), counted)
 
 
 def _look_at_lease(connection: Connection, now: datetime) -> Finding:
@@ -48,54 +60,62 @@ def _look_at_lease(connection: Connection, now: datetime) -> Finding:
         sa.select(leases.c.holder, leases.c.expires_at).where(leases.c.task == TASK)
     ).one_or_none()
     if held is None or held.expires_at < now:
-        return note("sweeper", "No process sweeps at the moment; the next one that starts takes it up.")
-    return ok("sweeper", f"{held.holder} sweeps.")
+        nobody = message("No process runs the sweeper at the moment. The next process that starts takes it over.")
+        return note(N_("sweeper"), nobody)
+    return ok(N_("sweeper"), message("The process {name} runs the sweeper.", name=held.holder))
 
 
 def _look_at_waiting(state: QueueState, settings: Settings) -> Finding:
     if not state.waiting:
-        return ok("queue", "No job waits.")
-    words = f"{state.waiting} jobs wait, the oldest for {_duration(timedelta(seconds=state.oldest_wait_s))}"
+        return ok(N_("queue"), message("No job waits."))
+    waiting = plural_message("{count} job waits.", "{count} jobs wait.", state.waiting)
+    longest = message("The oldest waits for {minutes} min.", minutes=round(state.oldest_wait_s / 60))
     if state.waiting >= settings.queue_limit:
-        return action_needed("queue", f"{words}, beyond the limit of {settings.queue_limit}: add workers.")
+        over = message("The limit is {limit}. Add workers.", limit=settings.queue_limit)
+        return action_needed(N_("queue"), waiting, longest, over)
     if state.oldest_wait_s > LONG_WAIT.total_seconds():
-        return action_needed("queue", f"{words}: add workers.")
-    return ok("queue", f"{words}.")
+        return action_needed(N_("queue"), waiting, longest, message("Add workers."))
+    return ok(N_("queue"), waiting, longest)
 
 
 def _look_at_overdue(connection: Connection, now: datetime) -> Finding:
     late = (jobs.c.status == JobStatus.RUNNING.value) & (jobs.c.run_deadline < now - OVERDUE_BORNE)
     count = connection.execute(sa.select(sa.func.count()).where(late)).scalar_one()
     if count:
-        one = "1 job runs beyond its time and nobody ends it: restart the workers."
-        many = f"{count} jobs run beyond their time and nobody ends them: restart the workers."
-        return action_needed("overdue runs", one if count == 1 else many)
-    return ok("overdue runs", "None.")
+        overdue = plural_message(
+            "{count} job runs longer than it may, and no process ends it. Restart the workers.",
+            "{count} jobs run longer than they may, and no process ends them. Restart the workers.",
+            count,
+        )
+        return action_needed(N_("overdue jobs"), overdue)
+    return ok(N_("overdue jobs"), message("No job runs longer than it may."))
 
 
 def _look_at_set_aside(connection: Connection) -> Finding:
     aside = (jobs.c.status == JobStatus.RUNNING.value) & jobs.c.analysis.is_not(None)
     count = connection.execute(sa.select(sa.func.count()).where(aside)).scalar_one()
     if count:
-        one = "1 analysed job waits for earlier recordings of its group."
-        many = f"{count} analysed jobs wait for earlier recordings of their group."
-        return note("set aside", one if count == 1 else many)
-    return ok("set aside", "No analysed job waits for another.")
+        held = plural_message(
+            "{count} analysed job waits for earlier recordings of its group.",
+            "{count} analysed jobs wait for earlier recordings of their groups.",
+            count,
+        )
+        return note(N_("jobs set aside"), held)
+    return ok(N_("jobs set aside"), message("No analysed job waits for another."))
 
 
 def _look_at_webhooks(connection: Connection, now: datetime) -> Finding:
     query = sa.select(sa.func.count(), sa.func.min(webhook_deliveries.c.due_at))
     pending, due_at = connection.execute(query.where(webhook_deliveries.c.state == PENDING, OF_ACTIVE)).one()
     if not pending:
-        return ok("webhooks", "None is owed.")
+        return ok(N_("webhooks"), message("No webhook has to be sent."))
     if due_at < now - WEBHOOK_LATE:
-        late = _duration(now - due_at)
-        return action_needed(
-            "webhooks", f"{pending} are owed and one is {late} late: nobody delivers them, start a worker."
+        late = message(
+            "Webhooks to be sent: {count}. The oldest is {minutes} min late, because no process sends them. Start a "
+            "worker.",
+            count=pending,
+            minutes=round((now - due_at).total_seconds() / 60),
         )
-    return note("webhooks", f"{pending} are owed and will be tried again in time.")
-
-
-def _duration(length: timedelta) -> str:
-    minutes = length.total_seconds() / 60
-    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+        return action_needed(N_("webhooks"), late)
+    on_time = message("Webhooks to be sent: {count}. The service tries them again in time.", count=pending)
+    return note(N_("webhooks"), on_time)

@@ -1,12 +1,13 @@
 """Checks of readings: how many were made by an earlier calibration although their recordings are kept."""
 
+from vbdesk.language import N_, message
 from vbdesk.service.engine.outdated_readings import MOST_AT_ONCE, MOST_TRIES, search
 from vbdesk.service.health.findings import Finding, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.encrypted_text import KeyMissing
 from vbdesk.service.kernel.settings import Settings
 
-TOPIC = "earlier readings"
+TOPIC = N_("earlier readings")
 
 
 def look_at_readings(database: Database, settings: Settings) -> list[Finding]:
@@ -17,23 +18,36 @@ def look_at_readings(database: Database, settings: Settings) -> list[Finding]:
     try:
         found = search(database, version)
     except KeyMissing:
-        return [note(TOPIC, "They are encrypted, and no key was given.")]
+        return [note(TOPIC, message("The readings are encrypted, and no key was given."))]
     findings = []
     if found.due:
-        more = "at least " if len(found.due) >= MOST_AT_ONCE else ""
-        words = f"{more}{len(found.due)} of groups are not of calibration {version}, and their recordings are kept"
-        if settings.recompute_after_upgrade:
-            findings.append(note(TOPIC, f"{words}. They are made again while no job waits."))
-        else:
-            findings.append(
-                note(TOPIC, f"{words}. Run vbdesk admin group recompute, or turn on recompute_after_upgrade.")
+        if len(found.due) >= MOST_AT_ONCE:
+            counted = message(
+                "Readings of an earlier calibration than {version} whose recording is kept: {count} or more.",
+                version=version,
+                count=len(found.due),
             )
+        else:
+            counted = message(
+                "Readings of an earlier calibration than {version} whose recording is kept: {count}.",
+                version=version,
+                count=len(found.due),
+            )
+        if settings.recompute_after_upgrade:
+            then = message("The service makes them again while no job waits.")
+        else:
+            then = message("Run vbdesk admin group recompute, or turn on recompute_after_upgrade.")
+        findings.append(note(TOPIC, counted, then))
     if found.given_up:
         findings.append(
             note(
                 TOPIC,
-                f"{found.given_up} could not be made again in {MOST_TRIES} attempts, and trajectories mark them. The "
-                "log names the jobs; vbdesk admin group recompute tries them once more.",
+                message(
+                    "Readings that could not be made again in {tries} attempts: {count}. Trajectories mark them, and "
+                    "the log names the jobs. To try once more, run vbdesk admin group recompute.",
+                    tries=MOST_TRIES,
+                    count=found.given_up,
+                ),
             )
         )
-    return findings or [ok(TOPIC, "None whose recording is kept.")]
+    return findings or [ok(TOPIC, message("Every reading whose recording is kept is of the current calibration."))]

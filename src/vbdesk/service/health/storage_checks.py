@@ -5,18 +5,19 @@ from datetime import UTC, datetime
 import httpx
 
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_, message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.kernel.settings import Settings
-from vbdesk.service.maintenance.orphans import StoreContext, list_quarantine, search_orphans
+from vbdesk.service.maintenance.orphans import KEPT_DAYS, StoreContext, list_quarantine, search_orphans
 from vbdesk.service.maintenance.store_identity import find_mismatch, is_paired
 from vbdesk.service.storage.addresses import ANY_AUDIO, EmbeddedAddresses
 from vbdesk.service.storage.opening import open_addresses
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnusable
 
 TIMEOUT_S = 10.0
-_TOPIC = "database and object store"
+_TOPIC = N_("database and object store")
 _PROBE = b"vbdesk doctor"
 _CONTENT_TYPE = "audio/wav"
 _FOLDER = "probes"  # not under the uploads: addresses there are bound to an account
@@ -27,8 +28,9 @@ def look_at_store(store: ObjectStore) -> Finding:
     try:
         store.check()
     except StoreUnavailable as error:
-        return action_needed("object store", f"{error} Audio can be neither taken nor analysed.")
-    return ok("object store", "It takes a file once, gives it back and removes it.")
+        then = message("Recordings can be neither accepted nor analysed.")
+        return action_needed(N_("object store"), error, then)
+    return ok(N_("object store"), message("A file can be written only once, read, and deleted."))
 
 
 def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
@@ -37,10 +39,12 @@ def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
         mismatch = find_mismatch(database, store)
         paired = is_paired(database, store)
     except StoreUnavailable as error:
-        return action_needed(_TOPIC, f"{error} Whether it belongs to the database cannot be checked.")
+        return action_needed(_TOPIC, error, message("Whether the store belongs to the database cannot be checked."))
     if mismatch is not None:
         return action_needed(_TOPIC, mismatch)
-    return ok(_TOPIC, "They belong together." if paired else "They may belong together; the next start pairs them.")
+    if paired:
+        return ok(_TOPIC, message("They belong together."))
+    return ok(_TOPIC, message("Nothing shows that they do not belong together. The next start pairs them."))
 
 
 def look_at_orphans(context: StoreContext) -> list[Finding]:
@@ -50,24 +54,37 @@ def look_at_orphans(context: StoreContext) -> list[Finding]:
     if search and search.too_many:
         return [
             action_needed(
-                "orphans",
-                f"{orphans} of {objects} objects in the store belong to no job or upload. So many are not quarantined: "
-                "see that this is the right database. If it is, take vbdesk admin audio orphans --quarantine.",
+                N_("orphans"),
+                message(
+                    "{orphans} of {objects} objects in the store belong to no job or upload. The service does not "
+                    "quarantine so many. Check that this is the right database. If it is, run vbdesk admin audio "
+                    "orphans --quarantine.",
+                    orphans=orphans,
+                    objects=objects,
+                ),
             )
         ]
     waiting = len(list_quarantine(context))
     if orphans or waiting:
-        return [note("orphans", f"{orphans} objects belong to nothing, {waiting} are in quarantine for 14 days.")]
+        counted = message(
+            "Objects that belong to no job or upload: {orphans}. In quarantine for {days} days: {waiting}.",
+            orphans=orphans,
+            days=KEPT_DAYS,
+            waiting=waiting,
+        )
+        return [note(N_("orphans"), counted)]
     return []
 
 
 def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: ObjectStore) -> Finding:
     """Check that a signed address accepts one upload and refuses a second."""
-    topic = "signed addresses"
+    topic = N_("signed addresses")
     try:
         addresses = open_addresses(settings, lambda: secrets.keys_for("upload addresses"), origin="")
         if isinstance(addresses, EmbeddedAddresses) and not settings.storage_url:
-            return note(topic, "Callers put files to the serve process itself, at an address that only it knows.")
+            return note(
+                topic, message("Callers upload to vbdesk serve itself, at an address that only that process knows.")
+            )
         key = f"{_FOLDER}/{new_id()}"
         address = addresses.mint(key, _CONTENT_TYPE, ANY_AUDIO, datetime.now(UTC), settings.upload_valid_s)
         try:
@@ -75,7 +92,7 @@ def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: Obje
         finally:
             store.delete(key)
     except (StoreUnavailable, StoreUnusable) as error:
-        return action_needed(topic, str(error))
+        return action_needed(topic, error)
 
 
 def _try_address(topic: str, url: str, headers: dict[str, str]) -> Finding:
@@ -83,15 +100,23 @@ def _try_address(topic: str, url: str, headers: dict[str, str]) -> Finding:
     try:
         first, second = (httpx.put(url, content=_PROBE, headers=headers, timeout=TIMEOUT_S) for _ in range(2))
     except httpx.HTTPError as error:
-        return action_needed(
-            topic, f"{host} cannot be reached ({type(error).__name__}): see to its name, proxy and certificate."
+        away = message(
+            "{address} does not answer ({kind}). Check its name, proxy and certificate.",
+            address=host,
+            kind=type(error).__name__,
         )
+        return action_needed(topic, away)
     if not first.is_success:
-        return action_needed(
-            topic,
-            f"{host} refuses a file at a signed address ({first.status_code}): see whether a proxy changes host, path "
-            "or headers.",
+        refused = message(
+            "{host} refuses a file at a signed address ({status}). Check whether a proxy changes host, path or "
+            "headers.",
+            host=host,
+            status=str(first.status_code),
         )
+        return action_needed(topic, refused)
     if second.status_code != httpx.codes.PRECONDITION_FAILED:
-        return action_needed(topic, f"{host} takes a second file at the same address: it must honour If-None-Match.")
-    return ok(topic, f"{host} takes a file once.")
+        twice = message(
+            "{host} accepts a second file at the same address. Use a store that respects If-None-Match.", host=host
+        )
+        return action_needed(topic, twice)
+    return ok(topic, message("{host} accepts one file at a signed address.", host=host))

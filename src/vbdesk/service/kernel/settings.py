@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,6 +18,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -31,7 +33,7 @@ from pydantic_settings import (
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, PAGE_SIZE, REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.data_files import read_toml
-from vbdesk.language import Message, joined, message
+from vbdesk.language import N_, Message, joined, message, message_of
 from vbdesk.resource_files import resource
 from vbdesk.service.kernel.store_location import Location, is_cloud, read_location
 from vbdesk.signs.plugins.source import PluginSource
@@ -43,6 +45,8 @@ UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
 """16 and 512 recordings of the maximum size."""
 
 _JSON_EXAMPLE = """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'"""
+_DATABASE_URL = N_("database_url must be an address such as postgresql+psycopg://user:password@host/name.")
+_COMMAND = N_('key_command must be a list of the words of the command, such as ["vault", "read", "key"].')
 _FIELD = re.compile(r'field "(\w+)"')
 """The setting, in an error of pydantic."""
 _WEB_ORIGIN = re.compile(
@@ -169,16 +173,18 @@ class Settings(BaseSettings):
         if not given:
             return given
         if not given.startswith(("sqlite:///", "postgresql+psycopg://")):
-            raise ValueError("Give postgresql+psycopg://user:password@host/name")
+            raise ValueError(_DATABASE_URL)
         try:
             url = sa.make_url(given)
         except (ValueError, sa.exc.ArgumentError):  # its text may contain part of the password
             raise ValueError(
-                "Give postgresql+psycopg://user:password@host/name; a port is a number, and an @ in a password is "
-                "written %40"
+                message(
+                    "database_url must be an address such as postgresql+psycopg://user:password@host/name, in which a "
+                    "port is a number, and an @ in the password is written as %40."
+                )
             ) from None
         if not (url.database or given.startswith("sqlite")):
-            raise ValueError("Give postgresql+psycopg://user:password@host/name, with the name of the database")
+            raise ValueError(_DATABASE_URL)
         return given
 
     @field_validator("storage_url", mode="after")
@@ -186,19 +192,23 @@ class Settings(BaseSettings):
     def _require_place(cls, given: str | None) -> str | None:
         if given is None:
             return None
-        if is_cloud(given):
+        if not is_cloud(given):
+            return _server_address(given, "storage_url")
+        try:
             read_location(given)
-        else:
-            _require_origin(given)
+        except ValueError:
+            raise ValueError(
+                message(
+                    "storage_url must be a bucket such as s3://bucket/prefix or gs://bucket/prefix, of letters without "
+                    "accents, digits, dots, hyphens and underscores."
+                )
+            ) from None
         return given.rstrip("/")
 
     @field_validator("storage_endpoint", "storage_public_endpoint", "otlp_endpoint", mode="after")
     @classmethod
-    def _require_endpoint(cls, given: str | None) -> str | None:
-        if given is None:
-            return None
-        _require_origin(given)
-        return given.rstrip("/")
+    def _require_endpoint(cls, given: str | None, field: ValidationInfo) -> str | None:
+        return None if given is None else _server_address(given, str(field.field_name))
 
     @field_validator("cors_origins", mode="after")
     @classmethod
@@ -210,20 +220,28 @@ class Settings(BaseSettings):
         location = self.storage_location
         kind = "local" if location is None else location.kind
         if self.object_store not in {None, kind}:
-            raise ValueError(f"object_store contradicts storage_url, which names a store of the kind {kind}")
+            raise ValueError(
+                message(
+                    "object_store must be left out, or be the kind of store that storage_url names: {kind}.",
+                    kind=kind,
+                )
+            )
         if location is None and (self.storage_endpoint or self.storage_public_endpoint or self.storage_region):
             raise ValueError(
-                "storage_endpoint, storage_public_endpoint and storage_region belong to a bucket: give one"
+                message(
+                    "storage_endpoint, storage_public_endpoint and storage_region are allowed only if storage_url "
+                    "names a bucket."
+                )
             )
         if self.storage_region and kind != "s3":
-            raise ValueError("storage_region applies only to an S3 store")
+            raise ValueError(message("storage_region is allowed only if storage_url names an S3 bucket."))
         return self
 
     @field_validator("key_command", mode="before")
     @classmethod
     def _require_words_of_command(cls, given: Any) -> Any:
         if isinstance(given, str):
-            raise ValueError('give the command as a list of its words, such as ["vault", "read", "key"]')
+            raise ValueError(_COMMAND)
         return given
 
     @field_validator("key_file", mode="after")
@@ -234,24 +252,24 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _require_keys_apart(self) -> Self:
         if self.key_file is not None and self.key_command is not None:
-            raise ValueError("give key_file or key_command, not both")
+            raise ValueError(message("Give key_file or key_command, not both."))
         if self.key_command is not None and not self.key_command:
-            raise ValueError("key_command is empty: give the command and its arguments as a list")
+            raise ValueError(_COMMAND)
         if self.key_file is not None:
             place = self.key_file.resolve()
             if place.is_relative_to(self.data_dir.expanduser().resolve()):
-                raise ValueError("key_file is in data_dir: keep the key apart from the data that it protects")
+                raise ValueError(message("key_file must be outside of data_dir, because it protects the data there."))
         return self
 
     @field_validator("narrative_language", mode="after")
     @classmethod
     def _require_words(cls, given: str) -> str:
-        from vbdesk.contract.narrative_texts import UnknownLanguage, find_language
+        from vbdesk.contract.narrative_texts import UnknownLanguage, find_language, languages
 
         try:
             return find_language(given)
-        except UnknownLanguage as error:
-            raise ValueError(str(error)) from None
+        except UnknownLanguage:
+            raise ValueError(_one_of("narrative_language", languages())) from None
 
     @field_validator("norms_file", mode="after")
     @classmethod
@@ -265,7 +283,7 @@ class Settings(BaseSettings):
         try:
             load_reference_data(norms_file=path)
         except DataFileError as error:
-            raise ValueError(str(error)) from None
+            raise ValueError(joined(message("norms_file must be a file of norms."), error)) from None
         return path
 
     @field_validator("rate_limits", mode="after")
@@ -279,7 +297,7 @@ class Settings(BaseSettings):
     def _fill_quotas(cls, given: dict[Plan, int]) -> dict[Plan, int]:
         """Fill in the default of each plan that the operator does not set. Raises ValueError."""
         if any(quota * MIB < MAX_AUDIO_BYTES for quota in given.values()):
-            raise ValueError("Give at least 32, the size of one recording")
+            raise ValueError(message("upload_quota_mb must be at least 32, the size of one recording."))
         return {**UPLOAD_QUOTA_MB, **given}
 
     @field_validator("token_costs", mode="before")
@@ -337,11 +355,14 @@ class Settings(BaseSettings):
         return PluginSource(folder, self.allow_pickled_signs)
 
 
-def _require_origin(given: str) -> None:
-    """Refuse a value that is not a plain server address; a password in it would appear in signed addresses."""
+def _server_address(given: str, parameter: str) -> str:
+    """Normalize a plain server address; refuse others: a password in it would appear in signed addresses."""
     parts = urlsplit(given)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise ValueError("Give an address such as https://storage.example.org")
+        raise ValueError(
+            message("{parameter} must be an address such as https://storage.example.org.", parameter=parameter)
+        )
+    return given.rstrip("/")
 
 
 def _web_origin(given: str) -> str:
@@ -349,8 +370,10 @@ def _web_origin(given: str) -> str:
     found = _WEB_ORIGIN.fullmatch(given.lower())
     if found is None or int(found["port"] or 0) > 65535:
         raise ValueError(
-            "Give each origin as scheme, host and port, such as https://app.example.org, without a path or *. "
-            "Write a host with non-ASCII letters as xn--"
+            message(
+                "cors_origins must be a list of addresses such as https://app.example.org, without a path or *, in "
+                "which a host with non-ASCII letters is written as xn--."
+            )
         )
     own_port = {"http": "80", "https": "443"}[found["scheme"]]
     port = "" if found["port"] in (None, own_port) else f":{found['port']}"
@@ -387,7 +410,7 @@ def load_settings(data_dir: Path, **flags: Any) -> Settings:
 
 
 def _refusal(fault: ErrorDetails) -> Message:
-    """One sentence with the setting's name, if it is one setting, and what is allowed."""
+    """One sentence with the setting's name and what is allowed."""
     name, limits = ".".join(map(str, fault["loc"])), fault.get("ctx", {})
     match fault["type"]:
         case "int_parsing" | "int_type" | "int_from_float":
@@ -401,16 +424,23 @@ def _refusal(fault: ErrorDetails) -> Message:
         case "less_than_equal":
             return message("{parameter} must be at most {limit}.", parameter=name, limit=f"{limits['le']:g}")
         case "literal_error" | "enum":
-            choices = ", ".join(re.findall(r"'([^']*)'", limits["expected"]))
-            return message("{parameter} must be one of: {choices}.", parameter=name, choices=choices)
+            return _one_of(name, re.findall(r"'([^']*)'", limits["expected"]))
         case "bool_parsing" | "bool_type":
             return message("{parameter} must be true or false.", parameter=name)
         case "extra_forbidden":
             return message("There is no setting {name}.", name=name)
-    fault_words = ": ".join([name, _words_of(fault)] if name else [_words_of(fault)])
-    return message("The settings are not valid: {faults}.", faults=fault_words)
+        case "string_type" | "path_type":
+            return message("{parameter} must be a text.", parameter=name)
+        case "tuple_type" | "list_type":
+            return message("{parameter} must be a list.", parameter=name)
+        case "dict_type" | "model_type":
+            return message("{parameter} must be a table of settings.", parameter=name)
+        case "ip_any_network":
+            return message("{parameter} must be an address or a network such as 10.0.0.0/24.", parameter=name)
+        case "value_error":  # of a validator above
+            return message_of(limits["error"])
+    return message("{parameter} is not valid. The reason, in English: {reason}", parameter=name, reason=fault["msg"])
 
 
-def _words_of(fault: ErrorDetails) -> str:
-    """Return the error text; for our own errors without pydantic's prefix."""
-    return str(fault.get("ctx", {}).get("error", fault["msg"])).rstrip(".")
+def _one_of(parameter: str, choices: Iterable[str]) -> Message:
+    return message("{parameter} must be one of: {choices}.", parameter=parameter, choices=", ".join(choices))
