@@ -62,7 +62,7 @@ def test_a_reader_delays_a_write_and_does_not_refuse_it(folder, monkeypatch, nam
 
 @under_the_rules
 def test_a_file_that_stays_open_is_refused_in_the_end_and_left_as_it_is(folder, monkeypatch):
-    monkeypatch.setattr(shared_files, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(shared_files, "_TRIES", 2)
     with (folder / "profiles.json").open(), pytest.raises(PermissionError):
         write_profiles(folder)
     assert ProfileStore(folder).all() == [PROFILE]

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_PATIENCE_S = 2.0
-_PAUSE_S = 0.02
+_TRIES = 100
+_PAUSE_S = 0.02  # two seconds in all
 
 
 def replace_shared(new: Path, target: Path) -> None:
@@ -35,11 +35,9 @@ def read_shared(path: Path) -> str:
 
 
 def _patiently(call: Callable[[], T]) -> T:
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
+    for _ in range(_TRIES - 1):
         try:
             return call()
         except PermissionError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(_PAUSE_S)
+            time.sleep(_PAUSE_S)
+    return call()
