@@ -88,3 +88,60 @@ def test_the_table_of_commands_is_complete():
     named = {command for row in rows for command in re.findall(r"`([a-z]+)`", row)}
     assert named >= set(typer.main.get_command(app).commands)
     assert f"`vbdesk analyze FILE --model pulse`; models: {', '.join(f'`{model}`' for model in ModelName)} |" in text
+
+
+WITH_COMMANDS = [
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if "decisions" not in path.parts
+]
+STANDS_FOR_ANY = {"COMMAND", "..."}
+
+
+def commands_in(text):
+    """Words of every `vbdesk` command in inline code and indented lines; `a\\|b` gives the first alternative."""
+    inline = re.findall(r"`([^`]+)`", text.replace("\n", " "))
+    lines = [
+        re.split("  +", line.strip())[0] for line in text.replace("\\\n", " ").splitlines() if line.startswith("    ")
+    ]
+    for fragment in (*inline, *lines):
+        if (command := re.match(r"(?:\.venv/bin/)?vbdesk +(?=[a-z-])([^|;<>\\]+)", fragment)) is not None:
+            yield re.findall(r'"[^"]*"|\S+', command[1])
+
+
+def unknown_in(words):
+    """The first word that is neither a command nor an option where it is; None if all are known."""
+    from vbdesk.cli.main import app
+
+    command, options, rest = typer.main.get_command(app), {"--help": None}, iter(words)
+    while True:
+        options |= {name: each for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        for word in rest:
+            name, has_value, _value = word.partition("=")
+            if word.startswith("--") and name not in options:
+                return word
+            if word.startswith("--") and options[name] is not None and not (options[name].is_flag or has_value):
+                next(rest, None)
+            elif not word.startswith("-") and hasattr(command, "commands"):
+                if word not in command.commands:
+                    return None if word in STANDS_FOR_ANY else word
+                command = command.commands[word]
+                break
+        else:
+            return None
+
+
+@pytest.mark.parametrize("document", WITH_COMMANDS)
+def test_every_command_in_a_document_exists_with_its_options(document):
+    found = list(commands_in((ROOT / document).read_text(encoding="utf-8")))
+    unknown = {" ".join(words): word for words in found if (word := unknown_in(words)) is not None}
+    assert unknown == {}
+
+
+def test_commands_that_do_not_exist_would_be_found():
+    text = "Run `vbdesk bundle read FILE`.\n\n    vbdesk shine --dark\n    vbdesk demo --no-window  # quick\n"
+    assert [unknown_in(words) for words in commands_in(text)] == ["read", "shine", None]
+    assert unknown_in(["--language", "de", "bundle", "import", "FILE", "--nowhere"]) == "--nowhere"
+    assert (
+        sum(1 for document in WITH_COMMANDS for _ in commands_in((ROOT / document).read_text(encoding="utf-8"))) > 120
+    )

@@ -12,7 +12,7 @@ from vbdesk.desk.help.window import ABOUT, GUIDE, GuideText, HelpWindow
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Scheme, app_theme
-from vbdesk.language import Language, available_languages, language_of, load_language, reading_in
+from vbdesk.language import Language, available_languages, formats, language_of, load_language, reading_in
 
 ENGLISH, ARABIC = Language("en", "en_GB"), Language("ar", "ar")
 PAGE = """# تسجيل
@@ -57,6 +57,7 @@ def window_of(qtbot, tasks, folder, monkeypatch):
     def make(language):
         load_language(language.tag)
         show_in(language)
+        formats.load()
         read = read_guide
         monkeypatch.setattr(view_model, "read_guide", lambda name: read(name, folder))
         window = HelpWindow(HelpViewModel(tasks), None)

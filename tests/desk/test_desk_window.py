@@ -1,12 +1,15 @@
 """The whole window with in-memory ports: first start, pages, profiles, closing."""
 
+import threading
+
 import pytest
 
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
-from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell import app, window_status
 from vbdesk.desk.shell.local_service import LocalServiceProcess
+from vbdesk.desk.shell.workspace import open_library
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.states import Fix
@@ -37,6 +40,24 @@ def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, ports):
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words())
     assert "voice.example" in desk.window.status.words()
+
+
+def test_a_window_that_closes_while_a_library_is_opened_closes_the_library(qtbot, open_desk, ports, monkeypatch):
+    profile = Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    begun, closing = threading.Event(), threading.Event()
+
+    def slow(profile, ports):
+        begun.set()
+        assert closing.wait(120)
+        return open_library(profile, ports)
+
+    monkeypatch.setattr(app, "open_library", slow)
+    desk = open_desk(ports)
+    qtbot.waitUntil(begun.is_set)
+    with qtbot.waitSignal(desk.ended):
+        desk.window.close()
+        closing.set()
+    open_library(profile, ports).close()  # nobody holds it any more
 
 
 def test_profiles_never_mix(qtbot, open_desk, ports):

@@ -4,7 +4,7 @@ import errno
 import io
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,7 @@ from vbdesk.outbox.bundles.bundle_file import read_head
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -267,6 +268,27 @@ def test_a_recording_that_began_to_be_sent_meanwhile_undoes_all(library, queued,
 
     with pytest.raises(BundleOvertaken, match="Nothing was handed over"):
         hand_over(progress=begin)
+    assert list(stick.iterdir()) == []
+    assert HANDED_OVER not in states(library).values()
+
+
+@pytest.mark.parametrize("change", ["subject", "time"])
+def test_a_recording_that_is_corrected_meanwhile_is_not_handed_over_as_it_was(
+    library, queued, hand_over, stick, change
+):
+    first, _ = queued(2)
+    corrections, before = library.corrections, library.get(first)
+
+    def correct(done, total):
+        if library.get(first) != before:
+            return
+        if change == "subject":
+            corrections.move(corrections.member(first), "another-person", CorrectionReason.WRONG_PERSON)
+        else:
+            library.set_recorded_at(first, before.recorded_at - timedelta(hours=1))
+
+    with pytest.raises(BundleOvertaken, match="were changed"):
+        hand_over(progress=correct)
     assert list(stick.iterdir()) == []
     assert HANDED_OVER not in states(library).values()
 

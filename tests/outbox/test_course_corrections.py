@@ -21,6 +21,7 @@ from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 A, B = "ward4-0172", "ward4-0173"
 WRONG = CorrectionReason.WRONG_PERSON
@@ -232,6 +233,25 @@ def test_a_standard_plan_is_kept_within_its_limits(service, folder_in_memory):
 
 
 # On this computer only
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        lambda library, member: library.corrections.move(member, B, WRONG),
+        lambda library, member: library.corrections.exclude(member, WRONG),
+    ],
+)
+def test_a_recording_that_was_sent_while_a_person_was_asked_is_corrected_at_the_service_too(library, waiting, correct):
+    take_id = waiting(A)
+    member = library.corrections.member(take_id)
+    line = UploadQueue(library.store)
+    (event,) = line.events()
+    assert line.begin_upload(event)
+    line.mark_taken(event, "job-1")
+    correct(library, member)
+    (entry,) = library.corrections.due()
+    assert (entry.source, entry.member.job_ids) == (A, ("job-1",))
 
 
 def test_a_recording_that_was_not_sent_is_moved_by_its_subject_alone(library, new_take):

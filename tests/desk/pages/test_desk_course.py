@@ -1,13 +1,14 @@
 """A wrong recording is excluded, moved, erased and put back from Result, Subject and Outbox; every page agrees."""
 
 import re
+import threading
 from dataclasses import replace
 
 import pytest
 
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.models.course_actions import CourseChange
+from vbdesk.desk.models.course_actions import CourseActions, CourseChange
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
 from vbdesk.desk.shell.view_models import (
     cohort_view_model,
@@ -155,6 +156,54 @@ def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(co
     answer(page, qtbot, CourseChange.PUT_BACK)
     qtbot.waitUntil(lambda: "3 recordings" in page.sentence.text())
     assert (AuditAction.PUT_BACK, "correction was a mistake") in sentences(workspace)
+
+
+@pytest.fixture
+def slow_question(monkeypatch):
+    """Holds the first question about a recording until a test lets it go on."""
+    question, held = CourseActions._question, threading.Semaphore(1)
+    asking, go_on = threading.Event(), threading.Event()
+
+    def slow(self, recording):
+        if held.acquire(blocking=False):
+            asking.set()
+            assert go_on.wait(120)
+        return question(self, recording)
+
+    monkeypatch.setattr(CourseActions, "_question", slow)
+    yield asking, go_on
+    go_on.set()
+
+
+def test_the_recording_asked_about_last_is_the_one_that_is_corrected(
+    course, workspace, open_subject, qtbot, slow_question
+):
+    asking, go_on = slow_question
+    page = open_subject(A, 3)
+    page.table.acted.emit(course[0])
+    qtbot.waitUntil(asking.is_set)
+    page.table.acted.emit(course[1])
+    qtbot.waitUntil(page.course_card.isVisible)
+    go_on.set()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
+    answer(page, qtbot, CourseChange.EXCLUDE, reason="unusual circumstances")
+    qtbot.waitUntil(lambda: len(workspace.library.corrections.all()) == 1)
+    assert workspace.library.corrections.all()[0].member.job_ids == (course[1],)
+
+
+def test_a_page_that_was_left_asks_nothing_about_its_recording_any_more(
+    course, workspace, open_subject, qtbot, slow_question
+):
+    asking, go_on = slow_question
+    page = open_subject(A, 3)
+    page.table.acted.emit(course[0])
+    qtbot.waitUntil(asking.is_set)
+    page.closed()
+    go_on.set()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
+    assert page.course_card.isHidden()
 
 
 def test_a_recording_that_only_the_service_has_can_be_corrected_too(course, workspace, open_subject, qtbot):

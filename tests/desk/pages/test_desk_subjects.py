@@ -1,5 +1,6 @@
 """The Subjects page."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -91,6 +92,51 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     qtbot.waitUntil(lambda: again.banner.words() != "")
     assert cell(again, "ward4-0168", 4) == "38"
     assert "and at the service a moment ago" in again.banner.words()
+
+
+def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
+    shelf, network, open_page, workspace, pulse_job, monkeypatch, qtbot
+):
+    shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    first = open_page(2)
+    kept = ResponseCache(workspace.library.store)
+    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
+    first.view_model.leave()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    network.up = False
+    begun, changed, read = threading.Event(), threading.Event(), workspace.library.responses.read
+
+    def late(name):
+        if name == KEPT_AS:
+            begun.set()
+            assert changed.wait(120)
+        return read(name)
+
+    monkeypatch.setattr(workspace.library.responses, "read", late)
+    again = build_subjects_page(workspace)
+    qtbot.addWidget(again)
+    again.opened(None)
+    qtbot.waitUntil(begun.is_set)
+    workspace.sync.library_changed.emit()
+    qtbot.waitUntil(lambda: sum(task.alive() for task in workspace.tasks._tasks) == 1)  # which reads the cached list
+    changed.set()
+    qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert b"ward4-0168" in kept.read(KEPT_AS)[0]
+
+
+def test_a_cached_list_that_cannot_be_read_is_told_and_the_subjects_are_listed(
+    shelf, network, open_page, workspace, pulse_job, monkeypatch, qtbot
+):
+    def broken(name):
+        raise OSError(5, "Input/output error")
+
+    shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    monkeypatch.setattr(workspace.library.responses, "read", broken)
+    page = open_page(2)
+    assert names(page) == ["ward4-0172", "ward4-0168"]
 
 
 def test_a_subject_deleted_at_the_service_goes_once_the_list_was_read_through(network, open_page, qtbot):

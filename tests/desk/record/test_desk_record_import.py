@@ -315,3 +315,69 @@ def test_no_message_covers_a_button_of_the_import(open_page, folder, size):
         assert part.isVisible(), part
         assert not covered.intersects(QRect(part.mapTo(window, QPoint()), part.size()))
     user.page.intake.cancel()
+
+
+@pytest.fixture
+def slow_disk(monkeypatch):
+    """Holds the next look for files until a test lets it go on, or fails it; later ones are not held."""
+    look, held = import_model.find_recordings, threading.Semaphore(1)
+    looking, go_on = threading.Event(), threading.Event()
+    faults = []
+
+    def find(paths):
+        if held.acquire(blocking=False):
+            looking.set()
+            assert go_on.wait(120)
+            if faults:
+                raise faults[0]
+        return look(paths)
+
+    monkeypatch.setattr(import_model, "find_recordings", find)
+
+    def release(fault=None):
+        faults.extend([fault] if fault else [])
+        go_on.set()
+
+    yield looking, release
+    go_on.set()
+
+
+def test_one_file_is_of_the_subject_that_was_entered_when_it_was_dropped(user, folder, slow_disk):
+    looking, release = slow_disk
+    user.enters_subject("ward4-0172")
+    drops(user, folder / "monday.wav")
+    user.waits_for(looking.is_set)
+    user.page.opened("ward4-0173")  # “Record” on the page of another subject
+    release()
+    user.sees_check()
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    assert user.outbox()[0].group_id == "ward4-0172"
+
+
+def test_a_fault_of_a_cancelled_import_leaves_the_next_one_as_it_is(user, folder, slow_disk):
+    looking, release = slow_disk
+    user.enters_subject("ward4-0172")
+    drops(user, folder)
+    user.waits_for(looking.is_set)
+    user.page.intake.cancel()
+    drops(user, folder)
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    release(OSError(5, "Input/output error"))
+    user.rests()
+    assert "monday.wav" in fates(user)
+    assert not user.page.banner.words()
+    user.page.intake.cancel()
+
+
+def test_files_wait_while_a_recording_that_began_meanwhile_runs(user, folder, monkeypatch):
+    setup, stored = user.page.model.setup, []
+    monkeypatch.setattr(setup, "store_consent", stored.append)
+    user.enters_subject("ward4-0172")
+    drops(user, folder)
+    user.begins()
+    stored[0]()  # the consent is stored
+    assert user.page.banner.words() == "Finish this recording first, then import files."
+    assert not user.page.intake.busy
+    user.speaks(16)
+    user.stops()

@@ -157,6 +157,8 @@ def test_what_is_noted_elsewhere_while_a_name_is_stored_stays(user, monkeypatch)
         return changing()
 
     monkeypatch.setattr(library.store, "changing", after_another)
-    user.workspace.tasks.start(lambda context: setup.keep_name())
+    store = setup.naming()
+    setup.set_subject("ward4-0172")  # the next person
+    user.workspace.tasks.start(lambda context: store())
     user.waits_for(lambda: not user.workspace.tasks.busy)
     assert library.subject_notes.note_of(group_id) == SubjectNote(text="after lunch", alias="山田太郎")

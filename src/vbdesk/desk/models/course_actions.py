@@ -7,7 +7,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.result_text import title_of
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrection, CourseMember
@@ -91,6 +91,7 @@ class CourseActions(QObject):
         super().__init__()
         self._library, self._results, self._tasks = library, results, tasks
         self._asked: _Asked | None = None
+        self._question_task: Task | None = None
         self._undo: Callable[[], object] | None = None
 
     def ask(self, recording: RecordingRoute) -> None:
@@ -99,7 +100,7 @@ class CourseActions(QObject):
         def work(context: TaskContext) -> _Asked:
             return self._question(recording)
 
-        self._tasks.start(work, self._on_asked, self._on_failed, name="course-question")
+        self._question_task = self._tasks.start(work, self._on_asked, self._on_failed, name="course-question")
 
     def do(self, change: CourseChange, reason: str, group_id: str = "") -> None:
         """Do one of the changes that were asked about.
@@ -122,7 +123,7 @@ class CourseActions(QObject):
 
     def forget(self) -> None:
         """The page is left: its undo is offered no more; the recording can still be put back."""
-        self._asked = self._undo = None
+        self._asked = self._question_task = self._undo = None
 
     def _start(self, work: Callable[[], _Done]) -> None:
         def task(context: TaskContext) -> _Done:
@@ -268,6 +269,8 @@ class CourseActions(QObject):
 
     @Slot(object)
     def _on_asked(self, asked: _Asked) -> None:
+        if self.sender() is not self._question_task:  # the page was left, or another recording was asked about since
+            return
         self._asked = asked
         self.asked.emit(asked.question)
 

@@ -55,7 +55,7 @@ class Playback(QObject):
         self._playing = False
         self._ready = False
         self._part: TrimRange | None = None
-        self._heard: Callable[[], None] | None = None
+        self._heard: list[Callable[[], None]] = []  # of the recording loaded last; empty once it was called
         self._told_s = 0.0
         self._look = QTimer(self)
         self._look.setInterval(_POSITION_MS)
@@ -81,7 +81,8 @@ class Playback(QObject):
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
-        self._ready, self._part, self._told_s, self._heard = False, None, 0.0, heard
+        self._ready, self._part, self._told_s = False, None, 0.0
+        self._heard = [] if heard is None else [heard]
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
             audio = read()
@@ -104,8 +105,8 @@ class Playback(QObject):
             return
         self._playing = True
         self.playing_changed.emit(True)
-        heard, self._heard = self._heard, None
-        self._tasks.start(lambda context: self._play(heard), self._on_started, self._on_failed, name="playback")
+        wanted, heard = self._wanted, self._heard
+        self._tasks.start(lambda context: self._play(wanted, heard), self._on_started, self._on_failed, name="playback")
 
     def show_part(self, part: TrimRange) -> None:
         """Limit playback to `part`, unless the cursor is moved outside."""
@@ -136,11 +137,21 @@ class Playback(QObject):
             self._player = self._make_player()
         return self._player
 
-    def _play(self, heard: Callable[[], None] | None) -> None:
+    def _play(self, wanted: int, heard: list[Callable[[], None]]) -> None:
         with self._gate:
-            self._ensure_player().play()
-        if heard is not None:
-            heard()
+            if not self._plays(wanted):
+                return
+            player = self._ensure_player()
+            player.play()
+            if not self._plays(wanted):
+                player.pause()
+            note = heard.pop() if heard else None
+        if note is not None:
+            note()
+
+    def _plays(self, wanted: int) -> bool:
+        """Whether this recording is still to be heard; not if it was paused, closed or replaced meanwhile."""
+        return self._playing and wanted == self._wanted
 
     def _close(self, context: TaskContext) -> None:
         with self._gate:

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from vbdesk.client.update_notice import version_key
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
+from vbdesk.outbox.profiles.shared_files import replace_shared
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 from vbdesk.report.drawing.style import Look
 
@@ -96,7 +97,7 @@ class PreferenceStore:
         unfinished = self._path.with_suffix(".new")
         with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump(asdict(preferences), file, indent=2)
-        unfinished.replace(self._path)
+        replace_shared(unfinished, self._path)
 
     def change(self, **choices: Any) -> Preferences:
         """Save some preferences and keep the others. Raises OSError."""

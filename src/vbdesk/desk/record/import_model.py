@@ -114,7 +114,7 @@ class IntakeViewModel(QObject):
         progressed: (int, int) number done, and the total.
         changed: rows, faults or what can be done changed.
         pattern_found: (PatternPreview | None, str) what the pattern finds, or why it is wrong.
-        single: (Path) only one recording was dropped.
+        single: (Path, TakeMetadata) only one recording was dropped; its subject and other values from `look`.
         imported: (int, int) number imported, and number not imported.
         consent_noted: (int) of how many subjects.
         failed: (str) why nothing can be imported, or why a consent was not noted.
@@ -126,7 +126,7 @@ class IntakeViewModel(QObject):
     progressed = Signal(int, int)
     changed = Signal()
     pattern_found = Signal(object, str)
-    single = Signal(object)
+    single = Signal(object, object)
     imported = Signal(int, int)
     consent_noted = Signal(int)
     failed = Signal(str)
@@ -239,7 +239,7 @@ class IntakeViewModel(QObject):
             except ValueError as error:
                 return _Found(draft, None, message_of(error))
 
-        self._lane.run(work, self._on_found, self._on_failed, name="pattern")
+        self._lane.run(work, self._on_found, self._on_refused, name="pattern")
 
     def refresh(self) -> None:
         """Check the rows against the library as it is now; a consent may have been noted meanwhile."""
@@ -440,7 +440,7 @@ class IntakeViewModel(QObject):
         self._task = None
         if isinstance(found, Path):
             self.left.emit()
-            self.single.emit(found)
+            self.single.emit(found, self._common)
         elif found is None:
             self.failed.emit(_("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed."))
             self.left.emit()
@@ -512,12 +512,16 @@ class IntakeViewModel(QObject):
     @Slot(object)
     def _on_not_imported(self, failure: Failure) -> None:
         """The import broke off; the rows stay as they are."""
+        if self.sender() is not self._task:  # it was cancelled
+            return
         self._task, self._importing = None, False
         self.failed.emit(translated(failure.sentence))
         self.changed.emit()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
+        if self.sender() is not self._task:  # it was cancelled, and another import may be open by now
+            return
         self._task = None
         self._forget()
         self.failed.emit(translated(failure.sentence))

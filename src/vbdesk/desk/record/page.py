@@ -28,6 +28,7 @@ from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, ngettext, pgettext, translated
+from vbdesk.outbox.library.items import TakeMetadata
 
 _FILES = "*.wav *.flac *.mp3 *.m4a *.csv"
 _GOOD_NEWS_MS = 8000
@@ -135,12 +136,16 @@ class RecordPage(QWidget):
         elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
             self._say(Tone.WARN, _("Tick the consent of the subject first, then import the files."))
         elif paths:
-            setup.store_consent(lambda: self._look_at(paths))
+            common = setup.metadata(self.model.now())
+            setup.store_consent(lambda: self._look_at(paths, common))
 
-    def _look_at(self, paths: list[Path]) -> None:
+    def _look_at(self, paths: list[Path], common: TakeMetadata) -> None:
+        if self.model.phase is not RecordPhase.READY:  # a recording began while the consent was stored
+            self._say(Tone.WARN, _("Finish this recording first, then import files."))
+            return
         setup = self.model.setup
         signs = [sign.name for sign in setup.offered.signs]
-        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols, setup.typed)
+        self.intake.look(paths, common, signs, setup.protocols, setup.typed)
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -456,9 +461,9 @@ class RecordPage(QWidget):
         self.model.show_review()
         self._show_face(self.importing)
 
-    @Slot(object)
-    def _on_single(self, path: Path) -> None:
-        self.review.review_files([path], self.model.setup.metadata(self.model.now()))
+    @Slot(object, object)
+    def _on_single(self, path: Path, common: TakeMetadata) -> None:
+        self.review.review_files([path], common)
 
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:

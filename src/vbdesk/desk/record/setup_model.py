@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -238,14 +239,18 @@ class RecordSetupViewModel(QObject):
         self.detail = tidy(text)
         self._tell_ready()
 
-    def keep_name(self) -> None:
-        """Store the alias and the second line of the subject before its first recording. Blocks on the disk."""
-        self._library.subject_notes.change(self.subject.group_id, self._with_typed)
+    def naming(self) -> Callable[[], None]:
+        """A function for a worker that stores what was typed here about the subject: its alias, second line, language.
+
+        It blocks on the disk.
+        """
+        group_id, change = self.subject.group_id, self._typed()
+        return lambda: self._library.subject_notes.change(group_id, change)
 
     def store_consent(self, then: Callable[[], None]) -> None:
         """Store a ticked consent without a recording, and the name of a new subject, and call `then`."""
         new = self._noted() != self._note(self.subject.group_id)
-        self.consent.store(self.keep_name if new else None, then)
+        self.consent.store(self.naming() if new else None, then)
 
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
@@ -369,15 +374,21 @@ class RecordSetupViewModel(QObject):
 
     def _noted(self) -> SubjectNote:
         """The note of the subject with what was typed here."""
-        return self._with_typed(self._note(self.subject.group_id))
+        return self._typed()(self._note(self.subject.group_id))
 
-    def _with_typed(self, note: SubjectNote) -> SubjectNote:
+    def _typed(self) -> Callable[[SubjectNote], SubjectNote]:
+        """What was typed here about the subject, as a change of its note."""
         if not self.subject.usable:
-            return note
-        detail = self.detail if self.asks_detail and self.detail_fault is None else note.detail
+            return lambda note: note
+        typed: dict[str, Any] = {}
+        if self.subject.alias:
+            typed["alias"] = self.subject.alias
+        if self.asks_detail and self.detail_fault is None:
+            typed["detail"] = self.detail
         of, picked = self._picked or ("", "")
-        prompts = picked if of == self.subject.group_id else note.prompts
-        return replace(note, alias=self.subject.alias or note.alias, detail=detail, prompts=prompts)
+        if of == self.subject.group_id:
+            typed["prompts"] = picked
+        return lambda note: replace(note, **typed)
 
     def _note(self, group_id: str) -> SubjectNote:
         return self._library.subject_notes.note_of(group_id)

@@ -184,11 +184,12 @@ class RecordViewModel(QObject):
         self.metadata = self.setup.metadata(self._clock.now())
         self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
-        store_consent = self.setup.consent.storing()
+        store_consent, store_name = self.setup.consent.storing(), self.setup.naming()
 
         def work(context: TaskContext) -> None:
             if store_consent is not None:  # before the first sample
                 store_consent()
+            store_name()
             self._start_recorder(context)
 
         self._audio.run(work, self._on_started, self._on_not_started, name="record")
@@ -303,7 +304,6 @@ class RecordViewModel(QObject):
     # The audio lane: calls that may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
-        self.setup.keep_name()
         self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
         if len(self.setup.form.protocol.tasks) > 1:
             self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)

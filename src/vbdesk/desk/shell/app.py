@@ -267,7 +267,7 @@ class Desk(QObject):
         profile = self._next
         if profile is not None and self.workspace is None:
             self._libraries.run(
-                lambda context: _opened(profile, self._ports, self._keys),
+                lambda context: _opened(profile, self._ports, self._keys, context),
                 self._on_library,
                 self._on_not_opened,
                 name="open-library",
@@ -567,10 +567,11 @@ class _Opened:
     recovery_key: str | None = field(repr=False)
 
 
-def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys) -> _Opened:
+def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys, context: TaskContext) -> _Opened:
     service_key = keys.open() if keys.opens(profile) else None
     library = open_library(profile, ports)
     try:
+        context.check()  # the window was closed meanwhile
         if service_key is None:
             return _Opened(profile, library, open_budget(profile, library), None, None)
         if profile.kind == "service":

@@ -189,7 +189,7 @@ class SubjectsViewModel(QObject):
             self.refresh()
             self._ask_if_outdated()
         else:
-            self._tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
+            self._tasks.start(self._read_kept, self._on_kept, self._on_kept_failed, name="kept-subjects")
 
     def leave(self) -> None:
         """Page hidden; reading stops."""
@@ -351,7 +351,7 @@ class SubjectsViewModel(QObject):
 
     @Slot()
     def _on_library_changed(self) -> None:
-        if self._seen:
+        if self._seen and (self._known or self._reading_here):  # else the cached list, still unread, would be replaced
             self.refresh()
 
     @Slot()
@@ -369,6 +369,11 @@ class SubjectsViewModel(QObject):
             self._take(kept.rows)
         self.refresh()
         self._ask_if_outdated()
+
+    @Slot(object)
+    def _on_kept_failed(self, failure: Failure) -> None:
+        self.offline.emit(failure.sentence)
+        self._on_kept(None)
 
     @Slot(object)
     def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,7 +178,8 @@ def export_bundle(
         raise BundleError(joined(*list_warnings(library.store)))
     settle(library)
     watch = ByteProgress(progress, cancel)
-    manifest, left_out = _manifest(library, owner, exportable_recordings(library, take_ids), watch)
+    chosen = exportable_recordings(library, take_ids)
+    manifest, left_out = _manifest(library, owner, chosen, watch)
     if not manifest.takes:
         reason = left_out[0].reason if left_out else message("Press Send for those that are to go.")
         raise NothingToExport(joined(message("No recording waits here that could be handed over."), reason))
@@ -188,7 +189,7 @@ def export_bundle(
     try:
         write_unfinished(unfinished, manifest, lambda take: _sound(library.store, take.take_id), lock, watch)
         sync_folder(folder)
-        _hand_over(library.store, manifest, path, lock)
+        _hand_over(library.store, manifest, {item.take_id: _described(item) for item in chosen.items}, path, lock)
     except BaseException as error:
         if not _known(library.store, manifest.bundle_id):
             with contextlib.suppress(OSError):
@@ -385,27 +386,34 @@ def _bundled(library: Library, item: RecordingItem, event_id: str, watch: BytePr
     return BundledTake(
         take_id=item.take_id,
         event_id=event_id,
-        group_id=item.group_id,
-        recorded_at=item.recorded_at,
-        target=str(item.target),
-        longitudinal=item.longitudinal,
-        duration_s=item.duration_s,
-        imported=item.imported,
-        protocol=item.protocol,
-        note=item.note,
-        tags=item.tags,
-        consented_at=item.consented_at,
-        quality=dict(item.quality),
-        trim_s=item.trim_s,
-        retake_of=item.retake_of,
-        source_sha256=item.source_sha256,
-        time_is_unique=item.time_is_unique if item.imported else None,
-        spoken_language=item.spoken.language,
-        second_language=item.spoken.second_language,
         sound_sha256=sound_sha256,
         size=size,
         sha256=digest.hexdigest(),
+        **_described(item),
     )
+
+
+def _described(item: RecordingItem) -> dict[str, Any]:
+    """What a bundle says of a recording besides its sound."""
+    return {
+        "group_id": item.group_id,
+        "recorded_at": item.recorded_at,
+        "target": str(item.target),
+        "longitudinal": item.longitudinal,
+        "duration_s": item.duration_s,
+        "imported": item.imported,
+        "protocol": item.protocol,
+        "note": item.note,
+        "tags": item.tags,
+        "consented_at": item.consented_at,
+        "quality": dict(item.quality),
+        "trim_s": item.trim_s,
+        "retake_of": item.retake_of,
+        "source_sha256": item.source_sha256,
+        "time_is_unique": item.time_is_unique if item.imported else None,
+        "spoken_language": item.spoken.language,
+        "second_language": item.spoken.second_language,
+    }
 
 
 def _sound(store: Store, take_id: str) -> Iterator[bytes]:
@@ -428,7 +436,10 @@ def _check_room(manifest: BundleManifest, folder: Path, free: FreeBytes) -> None
         )
 
 
-def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -> None:
+def _hand_over(
+    store: Store, manifest: BundleManifest, described: Mapping[str, Mapping[str, Any]], path: Path, lock: Lock
+) -> None:
+    """Leave the recordings to the other computer, unless one is no longer as `described` in the bundle."""
     made_at = time_text(manifest.made_at)
     details = {
         "path": str(path.absolute()),
@@ -439,7 +450,12 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
         waiting = {row["take_id"]: row for row in _in_line(store)}
         for take in manifest.takes:
             row = waiting.get(take.take_id)
-            if row is None or row["event_id"] != take.event_id or _why_not(row) is not None:
+            if (
+                row is None
+                or row["event_id"] != take.event_id
+                or _why_not(row) is not None
+                or _described(store.get(take.take_id)) != described[take.take_id]
+            ):
                 raise BundleOvertaken(
                     message(
                         "Some recordings began to be sent, or were changed, while the bundle was written. "

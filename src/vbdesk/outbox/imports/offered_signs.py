@@ -5,6 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract import catalog
 from vbdesk.contract.catalog import Sign, SignList
+from vbdesk.outbox.profiles.shared_files import replace_shared
 from vbdesk.privacy import make_private, owner_only_opener
 
 FILE_NAME = "offered-signs.json"
@@ -43,7 +44,7 @@ class OfferedSigns:
         unfinished = self._path.with_suffix(".new")
         with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             file.write(answer.model_dump_json())
-        unfinished.replace(self._path)
+        replace_shared(unfinished, self._path)
         return tuple(answer.signs)
 
 

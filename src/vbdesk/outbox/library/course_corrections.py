@@ -160,7 +160,7 @@ class CourseCorrections:
         finished = item.job_id if item.state is OutboxState.DONE else None
         return CourseMember(take_id, item.group_id, item.recorded_at, tuple(job_ids), finished)
 
-    # What a person does
+    # What a person does; a recording of this computer is read again, since it may be at the service by now
 
     def exclude(self, member: CourseMember, reason: CorrectionReason) -> CourseCorrection:
         """Take a recording out of its subject's course; it stays a recording.
@@ -171,7 +171,7 @@ class CourseCorrections:
         """
         with self._store.changing():
             if member.take_id is not None:
-                item = self._correctable(member.take_id)
+                item, member = self._correctable(member.take_id), self.member(member.take_id)
                 if item.state not in _IN_GROUP or item.excluded:
                     raise NotAllowed(
                         message("This recording is excluded from the course already.")
@@ -181,7 +181,7 @@ class CourseCorrections:
                             "Keep this one here, or delete it."
                         )
                     )
-                self._store.keep_details(member.take_id, replace(metadata_of(item), excluded=True))
+                self._store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
             return self._add(member, member.group_id, None, reason, AuditAction.EXCLUDED)
 
     def move(self, member: CourseMember, group_id: str, reason: CorrectionReason) -> CourseCorrection:
@@ -196,20 +196,22 @@ class CourseCorrections:
         fault = group_id_fault(group_id)
         if fault is not None:
             raise ValueError(fault)
-        if group_id == member.group_id:
-            raise NotAllowed(
-                message(
-                    "This recording belongs to {subject} already. Choose another subject.",
-                    subject=self._shown(group_id),
-                )
-            )
-        refusal = self._consent.refusal(group_id, member.recorded_at)
-        if refusal is not None:
-            raise NotAllowed(message("{subject}: {reason}", subject=self._shown(group_id), reason=refusal))
         with self._store.changing():
-            source: str | None = member.group_id
+            item = None
             if member.take_id is not None:
-                item = self._correctable(member.take_id)
+                item, member = self._correctable(member.take_id), self.member(member.take_id)
+            if group_id == member.group_id:
+                raise NotAllowed(
+                    message(
+                        "This recording belongs to {subject} already. Choose another subject.",
+                        subject=self._shown(group_id),
+                    )
+                )
+            refusal = self._consent.refusal(group_id, member.recorded_at)
+            if refusal is not None:
+                raise NotAllowed(message("{subject}: {reason}", subject=self._shown(group_id), reason=refusal))
+            source: str | None = member.group_id
+            if item is not None:
                 source = None if item.excluded else item.group_id
                 self._change_subject(item, group_id)
             return self._add(member, source, group_id, reason, AuditAction.MOVED)

@@ -16,6 +16,7 @@ from filelock import FileLock
 
 from vbdesk.capture.encrypted_take import sync_folder
 from vbdesk.language import message
+from vbdesk.outbox.profiles.shared_files import replace_shared
 from vbdesk.outbox.profiles.vault import PassphraseLocked, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
@@ -150,7 +151,7 @@ def write_json_atomically(path: Path, document: dict[str, object]) -> None:
         json.dump(document, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
-    unfinished.replace(path)
+    replace_shared(unfinished, path)
     sync_folder(path.parent)
 
 

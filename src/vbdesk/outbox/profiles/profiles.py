@@ -17,6 +17,7 @@ from vbdesk.client.loopback import is_loopback
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.language import N_, _, message, system_reason
+from vbdesk.outbox.profiles.shared_files import read_shared, replace_shared
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
@@ -201,7 +202,7 @@ class ProfileStore:
 
     def _load(self) -> tuple[list[Profile], str | None]:
         try:
-            document = json.loads(self._path.read_text(encoding="utf-8"))
+            document = json.loads(read_shared(self._path))
             profiles = [replace(Profile(**entry), plan=Plan(entry["plan"])) for entry in document["profiles"]]
             current_id: str | None = document["current"]
         except FileNotFoundError:
@@ -227,7 +228,7 @@ class ProfileStore:
             json.dump(document, file, indent=2)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(self._path)
+        replace_shared(unfinished, self._path)
 
 
 def new_profile_id() -> str:
