@@ -67,7 +67,8 @@ def test_check_names_what_is_wrong(tmp_path):
     assert run("signs", "check", tmp_path / "absent").exit_code == 2
 
 
-def test_a_sign_of_ones_own_is_listed_after_those_that_ship(folder):
+def test_a_sign_of_ones_own_is_listed_after_those_that_ship(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # a narrower table has several lines in a row
     listed = run("signs", "list", "--signs-dir", folder)
     assert listed.exit_code == 0, listed.output
     row = next(line for line in listed.stdout.splitlines() if line.startswith("slow-speech"))
