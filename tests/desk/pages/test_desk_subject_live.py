@@ -117,6 +117,28 @@ def begun():
     return datetime.now(UTC)
 
 
+def test_a_failure_to_read_another_subject_says_nothing_about_the_one_shown(page, workspace, monkeypatch, qtbot):
+    model, go_on = page.view_model, threading.Event()
+    read = model._read
+
+    def fail_late(group_id):
+        if group_id == SUBJECT:
+            return read(group_id)
+        assert go_on.wait(120)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(model, "_read", fail_late)
+    page.opened("another-subject")
+    page.closed()
+    page.opened(SUBJECT)
+    qtbot.waitUntil(lambda: model.reading is not None)
+    go_on.set()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
+    assert page.banner.isHidden()
+    assert "asking" not in page.age.text()
+
+
 def test_what_was_kept_is_shown_while_the_service_is_slow(page, service, workspace, trajectory_answer, qtbot):
     keep(workspace, shorter(trajectory_answer, 2))
     service.gate.clear()

@@ -185,6 +185,26 @@ def test_the_page_asked_for_something_else_while_it_records_keeps_the_subject(us
     assert user.page.review.source is None
 
 
+def test_a_recording_of_the_library_that_is_read_late_does_not_replace_the_review_of_a_new_one(user, monkeypatch):
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    go_on, get = threading.Event(), user.workspace.library.get
+    monkeypatch.setattr(user.workspace.library, "get", lambda take_id: (go_on.wait(120), get(take_id))[1])
+    user.page.review.review_library(user.outbox()[0].take_id)
+    user.enters_subject("ward4-0173")
+    user.records(20)
+    user.stops()
+    go_on.set()
+    user.waits_for(lambda: not user.page.review._disk.busy)
+    user.qtbot.settle()
+    assert user.page.review.source.origin is Origin.TAKE
+    user.page.check.keep.click()
+    user.waits_for(lambda: len(user.outbox()) == 2)
+
+
 def test_a_recording_is_of_the_subject_that_was_entered_when_it_began(user):
     user.enters_subject("ward4-0172")
     user.records(20)

@@ -108,6 +108,7 @@ class TakeReviewViewModel(QObject):
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
         self._instead_of: tuple[str, str] | None = None
+        self._coming: str | None = None  # a recording of the library that is read for review
         self._discarded: list[_Discarded] = []
         self.left_over: tuple[Version, ...] = ()
         self.source: CheckSource | None = None
@@ -134,6 +135,7 @@ class TakeReviewViewModel(QObject):
         if source is not None and source.origin is Origin.TAKE:
             self._disk.run(lambda context: self._keep(source, review), None, self._on_not_stored, name="store")
         self._leave()
+        self._coming = take_id
         self._disk.run(lambda context: self._library.get(take_id), self._on_item, self._on_failed, name="review-item")
 
     def look_for_rescued(self) -> None:
@@ -263,7 +265,7 @@ class TakeReviewViewModel(QObject):
             self._checking.cancel()
             self._checking = None
         self.playback.close()
-        self.source = self.review = self._audio = None
+        self.source = self.review = self._audio = self._coming = None
         self.findings.forget()
 
     def _read(self, source: CheckSource) -> TakeAudio:
@@ -437,7 +439,8 @@ class TakeReviewViewModel(QObject):
 
     @Slot(object)
     def _on_item(self, item: RecordingItem) -> None:
-        self._begin(source_of(item))
+        if item.take_id == self._coming:  # else another review has begun meanwhile
+            self._begin(source_of(item))
 
     @Slot(object)
     def _on_restored(self, restored: _Restored) -> None:

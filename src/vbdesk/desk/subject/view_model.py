@@ -88,7 +88,7 @@ class SubjectViewModel(QObject):
         self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
         self.loading = False
         self._done = 0
-        self._asking = 0
+        self._asking: dict[QObject, str] = {}  # subjects that the service is asked about, by task
         self._failed = False
         self._again = QTimer(self)
         self._again.setSingleShot(True)
@@ -145,9 +145,9 @@ class SubjectViewModel(QObject):
         def work(context: TaskContext) -> _Answer:
             return _Answer(group_id, self._read(group_id))
 
-        self._asking += 1
+        task = self._tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
+        self._asking[task] = group_id
         self._tell_age()
-        self._tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
 
     def open_recording(self, job_id: str) -> None:
         """Show the result of one recording."""
@@ -226,7 +226,7 @@ class SubjectViewModel(QObject):
             self.aged.emit("")
             return
         read_at, now = self.reading.read_at, self._clock.now()
-        if self._asking:
+        if self.group_id in self._asking.values():
             self.aged.emit(_("Read {moment}, asking for newer", moment=moment_in_sentence(read_at, now)))
         else:
             self.aged.emit(age_words(read_at, now))
@@ -294,6 +294,8 @@ class SubjectViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
+        if self._asking.get(self.sender(), self.group_id) != self.group_id:  # another subject is shown by now
+            return
         self._failed, self.loading = True, False
         if self.reading is not None:
             self.stale.emit(self._old_words(failure.sentence))
@@ -309,7 +311,7 @@ class SubjectViewModel(QObject):
 
     @Slot()
     def _on_asked(self) -> None:
-        self._asking -= 1
+        self._asking.pop(self.sender(), None)
         self._tell_age()
 
     @Slot(object)
