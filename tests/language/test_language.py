@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from vbdesk.language import (
     Language,
     _,
+    available_languages,
     catalogs,
     current,
     formats,
@@ -31,6 +32,7 @@ from vbdesk.language import (
     use_system_language,
     written_message,
 )
+from vbdesk.language.fields import filled
 from vbdesk.language.pseudo import pseudo
 from vbdesk.report.reader_words import with_unit
 
@@ -237,3 +239,17 @@ def test_a_figure_stands_left_of_a_latin_unit_and_before_an_arabic_one():
         latin, arabic = with_unit(1.35, "s"), with_unit(2.99, "semitones")
     assert latin == "\u2066\u20681.35\u2069 \u2068s\u2069\u2069"
     assert arabic == "\u20682.99\u2069 نصف نغمة"
+
+
+@pytest.mark.parametrize("name", available_languages())
+@pytest.mark.parametrize(
+    ("value", "template"),
+    [(-0.04, "{x:+.1f}"), (-0.0, "{x:.2f}"), (-0.0, "{x}"), (-0.004, "{x:.0%}"), (-3e-9, "{x:.2f}")],
+)
+def test_no_zero_has_a_minus_sign(name, value, template):
+    language, spec = language_of(name), template[1:-1].partition(":")[2]
+    with reading_in(language):
+        shown = formats.number(value, spec), formats.figure(value, spec), filled(template, {"x": value}, language)
+        small = formats.number(-0.06, ".1f")
+    assert not set("".join(shown)) & {"-", "\u2212"}
+    assert set(small) & {"-", "\u2212"}
