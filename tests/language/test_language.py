@@ -16,6 +16,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.language import (
     Language,
     _,
+    available_languages,
     catalogs,
     current,
     formats,
@@ -32,6 +33,7 @@ from vbdesk.language import (
     use_system_language,
     written_message,
 )
+from vbdesk.language.fields import filled
 from vbdesk.language.pseudo import pseudo
 from vbdesk.report.reader_words import level_in_sentence, level_word, with_unit
 from vbdesk.report.result_texts import overall_in_sentence, overall_word
@@ -250,3 +252,17 @@ def test_a_level_inside_of_a_sentence_is_the_same_word_with_a_small_letter(name)
     assert all(within[0].islower() and alone[0].isupper() for alone, within in words)
     assert all(within.casefold() == alone.casefold() for alone, within in words)
     assert told.startswith(("x: e", "x\u202f: é"))
+
+
+@pytest.mark.parametrize("name", available_languages())
+@pytest.mark.parametrize(
+    ("value", "template"),
+    [(-0.04, "{x:+.1f}"), (-0.0, "{x:.2f}"), (-0.0, "{x}"), (-0.004, "{x:.0%}"), (-3e-9, "{x:.2f}")],
+)
+def test_no_zero_has_a_minus_sign(name, value, template):
+    language, spec = language_of(name), template[1:-1].partition(":")[2]
+    with reading_in(language):
+        shown = formats.number(value, spec), formats.figure(value, spec), filled(template, {"x": value}, language)
+        small = formats.number(-0.06, ".1f")
+    assert not set("".join(shown)) & {"-", "\u2212"}
+    assert set(small) & {"-", "\u2212"}

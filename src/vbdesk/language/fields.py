@@ -12,7 +12,7 @@ from functools import lru_cache
 from numbers import Integral, Real
 from typing import Protocol, runtime_checkable
 
-from vbdesk.language.formats import formatted_number, is_number_format
+from vbdesk.language.formats import formatted_number, is_number_format, unsigned_zero
 from vbdesk.language.reader import Language
 
 _ISOLATE, _END = "\u2068", "\u2069"  # a name from left to right keeps its order inside a line from right to left
@@ -69,7 +69,7 @@ def _english(value: object, spec: str) -> str:
         return str(value)
     if isinstance(value, Real) and not isinstance(value, bool) and is_number_format(spec):
         with suppress(ValueError, ArithmeticError):
-            return format(_plain(value), spec)
+            return format(unsigned_zero(_plain(value), spec), spec)
     return str(value)
 
 

@@ -21,6 +21,11 @@ def is_number_format(spec: str) -> bool:
     return _SPEC.fullmatch(spec) is not None
 
 
+def unsigned_zero(value: float, spec: str) -> float:
+    """The value, or zero without a sign if this format of Python rounds it to zero: nobody writes `-0.0`."""
+    return value if format(value, spec).strip("+-,.%0") else abs(value * 0)
+
+
 def formatted_number(value: float, spec: str, locale: "Locale") -> str:
     """A number by a format of Python: sign, comma for groups, digits, `f`, `d`, `%` or `g`.
 
@@ -34,6 +39,8 @@ def formatted_number(value: float, spec: str, locale: "Locale") -> str:
         raise ValueError(f"The number format {spec!r} is not supported.")
     if not abs(value) < _LARGEST:
         return _in_digits(format(value, spec), locale)
+    if match["kind"] != "d":
+        value = unsigned_zero(value, spec)
     if match["kind"] == "g":
         value, digits = float(format(value, spec.replace(",", "").replace("+", ""))), None
     elif match["digits"] is not None:
