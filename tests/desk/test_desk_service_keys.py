@@ -178,6 +178,7 @@ def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, ope
     page = shows(qtbot, desk, FirstStartPage)
     page.this_computer.click()
     qtbot.waitUntil(page.passphrase.isVisible)
+    qtbot.waitUntil(page.this_computer.isEnabled)
     page.passphrase.setText(PASSPHRASE)
     page.repeated.setText(PASSPHRASE)
     page.this_computer.click()

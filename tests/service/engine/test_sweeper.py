@@ -114,6 +114,31 @@ def test_a_run_that_stays_overdue_is_ended_by_the_sweeper_while_its_executor_liv
         bench.service.clock.advance(DURATION.total_seconds())
 
 
+def test_a_run_that_begins_while_an_overdue_one_is_ended_goes_on(make_bench):
+    bench = make_bench(job_timeout_s=5)
+    job_id = bench.submit()
+    bench.start(job_id)
+    sign_on(bench, "bench")
+    bench.service.clock.advance(130)
+    moment = [0.0]
+
+    class StartedAgain(NoRuns):
+        """The child of the overdue run has crashed, and the job is started again, just after the look for it."""
+
+        def recover(self, list_live, find_forgotten):
+            if moment[0]:
+                assert bench.start(job_id)
+            return 0
+
+    sweeper = Sweeper(bench.service.context, StartedAgain(), monotonic=lambda: moment[0])
+    assert sweeper.sweep()
+    moment[0] = 6.0
+    assert sweeper.sweep()
+    assert bench.status(job_id) == "running"
+    bench.finish(job_id)
+    assert bench.status(job_id) == "done"
+
+
 def test_no_run_is_ended_as_overdue_while_its_outcome_may_wait_for_disk_space(make_bench, monkeypatch):
     bench = make_bench(job_timeout_s=0.2)
     job_id = bench.submit()

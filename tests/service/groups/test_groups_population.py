@@ -3,15 +3,19 @@
 import json
 
 import pytest
+import sqlalchemy as sa
 from sample_results import result_json
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ModelResult, SpeakerResult
 from vbdesk.longitudinal import cohort_reference, snapshot
+from vbdesk.longitudinal.account_fit import fit_account
+from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.history_record import record_of
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.groups import cohort_snapshots
+from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
 
 SUBJECTS = 32
 DAYS = (3, 10, 17)
@@ -94,6 +98,28 @@ def test_a_snapshot_is_taken_once_a_day(cohort_bench):
     assert snapshots(cohort_bench).take_due() == 0
     cohort_bench.service.clock.advance(3600)
     assert snapshots(cohort_bench).take_due() == 1
+
+
+def test_what_is_erased_while_a_snapshot_is_taken_is_not_in_it(cohort_bench, monkeypatch):
+    context, account_id = cohort_bench.service.context, cohort_bench.account.account_id
+    eraser = Eraser(context.database, context.storage, GroupHistories.of(context), context.clock)
+    own = cohort_bench.submit_to("s9", recorded_at=moment(18))
+    cohort_bench.finish(own, 0.9)
+    with context.database.reading() as connection:
+        keys = {row.group_id: row.group_key for row in connection.execute(groups.select())}
+
+    def fit_later(*args):
+        """All histories are read, and nothing is stored yet."""
+        eraser.erase_group(account_id, "s4")  # its recordings are also in s12, s20 and s28
+        eraser.erase_job(account_id, own)
+        return fit_account(*args)
+
+    monkeypatch.setattr("vbdesk.service.groups.cohort_snapshots.fit_account", fit_later)
+    assert snapshots(cohort_bench).take_due() == 1
+    with context.database.reading() as connection:
+        stored = json.loads(connection.execute(sa.select(cohort_snapshots.c.body)).scalar_one())
+    gone = {keys[name] for name in ("s4", "s12", "s20", "s28", "s9")}
+    assert stored.keys() == {keys[f"s{number}"] for number in range(SUBJECTS)} - gone
 
 
 def test_accounts_are_never_pooled(cohort_bench):

@@ -18,6 +18,7 @@ from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed, is_public
 from vbdesk.service.webhooks.delivery_worker import RETRY_DELAYS_S, DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
+from vbdesk.service.webhooks.service import WebhookService
 
 PRIVATE = [
     "http://127.0.0.1/",
@@ -159,6 +160,35 @@ def test_a_delivery_is_tried_on_the_schedule_until_it_succeeds(open_bench, recei
     assert (delivery.state, delivery.attempts, delivery.last_status) == ("sent", 4, 200)
     assert len({headers["X-Webhook-Delivery"] for headers, _ in receiver.received}) == 1
     assert len({body for _, body in receiver.received}) == 1
+
+
+def test_the_answer_of_an_earlier_receiver_is_not_taken_for_that_of_the_new_one(open_bench, receiver, deliver):
+    bench, context = open_bench, open_bench.service.context
+    webhooks = WebhookService.of(context)
+    configure(bench, receiver.url)
+    bench.finish(bench.submit())
+    [owed] = bench.deliveries()
+
+    class ReplacedMeanwhile(WebhookSender):
+        """While the first receiver takes the report, the account names another and delivers again."""
+
+        def post(self, url, body, headers, account_id):
+            with context.database.writing() as connection:
+                webhooks.remove(connection, account_id)
+                webhooks.configure(connection, account_id, f"{receiver.url}/new", "new secret")
+                webhooks.redeliver(connection, account_id, owed.delivery_id)
+            return 200
+
+    sender = ReplacedMeanwhile(AddressGuard(allow_private=True), timeout_s=1)
+    earlier = DeliveryWorker(context.database, context.clock, context.secrets, sender)
+    assert earlier.deliver_due() == 1
+    [delivery] = bench.deliveries()
+    assert (delivery.state, delivery.attempts) == ("pending", 0)
+    assert deliver() == 1
+    [(headers, body)] = receiver.received
+    assert signature_matches(body, "new secret", headers["X-Webhook-Signature"])
+    [delivery] = bench.deliveries()
+    assert (delivery.state, delivery.attempts, delivery.url) == ("sent", 1, f"{receiver.url}/new")
 
 
 def test_a_delivery_is_given_up_after_the_last_try(open_bench, deliver):

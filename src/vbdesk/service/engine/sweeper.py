@@ -19,6 +19,7 @@ from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
 from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import JobLifecycle
+from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.maintenance import orphans, retention
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
@@ -65,7 +66,7 @@ class Sweeper:
         self._time = shared_time or ProcessTime(context.clock)
         self._steady_since = self._last_round = -math.inf
         self._last_time: datetime | None = None
-        self._overdue_since: dict[str, float] = {}
+        self._overdue_since: dict[tuple[str, Hold], float] = {}
         self._unheld_since: dict[str, float] = {}
         self._next_tidy = self._next_search = self._monotonic()
         self._stopping = threading.Event()
@@ -150,7 +151,7 @@ class Sweeper:
         with self._context.database.reading() as connection:
             self._context.metrics.ledger = read_ledger(connection)
 
-    def _end_overdue(self, job_ids: Collection[str]) -> None:
+    def _end_overdue(self, runs: Collection[tuple[str, Hold]]) -> None:
         """End runs that their slots did not end in time.
 
         After a computer's sleep every run looks overdue, while the slots count only the time awake. A run is ended
@@ -161,11 +162,11 @@ class Sweeper:
             self._overdue_since.clear()
             return
         now = self._monotonic()
-        self._overdue_since = {job_id: self._overdue_since.get(job_id, now) for job_id in job_ids}
-        for job_id, since in self._overdue_since.items():
+        self._overdue_since = {run: self._overdue_since.get(run, now) for run in runs}
+        for (job_id, hold), since in self._overdue_since.items():
             if now - since >= self._context.settings.job_timeout_s:
                 with self._context.database.writing() as connection:
-                    self._lifecycle.time_out(connection, job_id)
+                    self._lifecycle.time_out(connection, job_id, hold)
 
     def _find_forgotten(self, taken: Collection[str]) -> Collection[str]:
         """Return jobs that living executors took, but none of them has held for a long time.

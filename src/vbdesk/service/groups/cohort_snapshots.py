@@ -75,29 +75,40 @@ class CohortSnapshots:
         return len(account_ids)
 
     def _take(self, account_id: str) -> None:
-        """Take a snapshot, one group at a time, so that a large account does not block the database."""
+        """Take a snapshot, one group at a time, so that a large account does not block the database.
+
+        A group that changes meanwhile waits for the next snapshot: what was erased must not come back.
+        """
         now = self._clock.now()
         with self._database.reading() as connection:
             group_keys = _group_keys(connection, account_id)
         fit = self._fit_in_force(account_id, now)
-        levels = {}
+        levels: dict[str, tuple[int, dict[str, float]]] = {}
         variances: list[Estimates] = []
         for group_key in sorted(group_keys):
             with self._database.reading() as connection:
+                revision = _revision(connection, group_key)  # first: the history is at least as new
                 history = history_entries.load(connection, group_key, now)
+            if revision is None:  # deleted meanwhile
+                continue
             if values := cohort_values(history, now, self._parameters):
-                levels[group_key] = values
+                levels[group_key] = revision, values
             if fit is None:
                 variances.append(personal_variances(history, now, self._parameters))
         fit = fit or fit_account(variances, now, self._parameters)
         kept = None if fit is None else fit.model_dump_json()
-        with self._database.writing() as connection:
+
+        def store(connection: Connection) -> None:
+            present = _lock_revisions(connection, account_id)
+            unchanged = {key: values for key, (read, values) in levels.items() if present.get(key) == read}
             connection.execute(sa.delete(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id))
             connection.execute(
                 sa.insert(cohort_snapshots).values(
-                    account_id=account_id, taken_at=now, body=json.dumps(levels), fit=kept
+                    account_id=account_id, taken_at=now, body=json.dumps(unchanged), fit=kept
                 )
             )
+
+        self._database.write(store)
 
     def _fit_in_force(self, account_id: str, now: datetime) -> FittedMedians | None:
         """The account's fit if it is not due again."""
@@ -110,6 +121,18 @@ class CohortSnapshots:
 
 def _group_keys(connection: Connection, account_id: str) -> set[str]:
     return set(connection.execute(sa.select(groups.c.group_key).where(groups.c.account_id == account_id)).scalars())
+
+
+def _revision(connection: Connection, group_key: str) -> int | None:
+    """Return the group's revision; None when it is deleted."""
+    return connection.execute(sa.select(groups.c.revision).where(groups.c.group_key == group_key)).scalar_one_or_none()
+
+
+def _lock_revisions(connection: Connection, account_id: str) -> dict[str, int]:
+    """Return the revision of each group of the account; none changes before the transaction ends."""
+    query = sa.select(groups.c.group_key, groups.c.revision).where(groups.c.account_id == account_id)
+    rows = connection.execute(query.order_by(groups.c.group_key).with_for_update(key_share=True))
+    return {row.group_key: row.revision for row in rows}
 
 
 def _accounts_due(connection: Connection, due_before: datetime) -> list[str]:

@@ -247,15 +247,15 @@ def finish(
     return connection.execute(update).rowcount == 1
 
 
-def list_overdue(connection: Connection, before: datetime, executor_ids: Collection[str]) -> list[str]:
-    """List jobs of these executors whose deadline was before that moment."""
-    query = sa.select(jobs.c.job_id).where(
+def list_overdue(connection: Connection, before: datetime, executor_ids: Collection[str]) -> list[tuple[str, Hold]]:
+    """List jobs of these executors whose deadline was before that moment, with the hold of the overdue run."""
+    query = sa.select(jobs.c.job_id, jobs.c.executor_id, jobs.c.starts).where(
         jobs.c.status == JobStatus.RUNNING.value,
         jobs.c.run_deadline < before,
         jobs.c.executor_id.in_(executor_ids),
         jobs.c.analysis.is_(None),
     )
-    return list(connection.execute(query).scalars())
+    return [(row.job_id, Hold(row.executor_id, row.starts)) for row in connection.execute(query)]
 
 
 def list_unheld(connection: Connection, job_ids: Collection[str]) -> list[str]:

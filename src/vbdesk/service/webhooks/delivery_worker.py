@@ -53,12 +53,14 @@ class _Attempt:
     """One attempt at a delivery, in its own thread.
 
     Attributes:
-        delivery: row as claimed.
+        delivery: row as before the claim.
+        claimed_until: end of the claim.
         answer: the receiver's HTTP status, or the error; None when no attempt was made.
         ended: whether the attempt is over.
     """
 
     delivery: Row[Any]
+    claimed_until: datetime
     answer: tuple[int | None, str | None] | None = None
     ended: bool = False
     thread: threading.Thread = field(init=False)
@@ -142,10 +144,11 @@ class DeliveryWorker:
             due = self._list_with_place(connection, now)
         if not due:
             return 0
+        until = now + CLAIM
         with self._database.writing() as connection:
-            claimed = [delivery for delivery in due if repository.claim(connection, delivery, now + CLAIM)]
+            claimed = [delivery for delivery in due if repository.claim(connection, delivery, until)]
         for delivery in claimed:
-            attempt = _Attempt(delivery)
+            attempt = _Attempt(delivery, until)
             attempt.thread = threading.Thread(target=self._try, args=(attempt,), daemon=True)
             attempt.thread.start()
             self._under_way.append(attempt)
@@ -196,14 +199,15 @@ class DeliveryWorker:
     def _record_ended(self) -> None:
         """Record the results of attempts in one transaction and free their slots."""
         ended = [attempt for attempt in self._under_way if attempt.ended]
-        answered = [(attempt.delivery, attempt.answer) for attempt in ended if attempt.answer is not None]
+        answered = [(attempt, attempt.answer) for attempt in ended if attempt.answer is not None]
         if answered:
             with self._database.writing() as connection:
-                for delivery, (status, error) in answered:
-                    self._record(connection, delivery, status, error)
+                for attempt, (status, error) in answered:
+                    self._record(connection, attempt, status, error)
         self._under_way = [attempt for attempt in self._under_way if attempt not in ended]
 
-    def _record(self, connection: Connection, delivery: Row[Any], status: int | None, error: str | None) -> None:
+    def _record(self, connection: Connection, attempt: _Attempt, status: int | None, error: str | None) -> None:
+        delivery = attempt.delivery
         succeeded = status is not None and 200 <= status < 300
         attempts = delivery.attempts + 1
         exhausted = attempts > len(RETRY_DELAYS_S)
@@ -213,6 +217,7 @@ class DeliveryWorker:
         repository.record_attempt(
             connection,
             delivery.delivery_id,
+            claimed_until=attempt.claimed_until,
             state=state,
             attempts=attempts,
             due_at=self._clock.now() + timedelta(seconds=delay_s),

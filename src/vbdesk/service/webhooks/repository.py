@@ -114,16 +114,21 @@ def record_attempt(
     connection: Connection,
     delivery_id: str,
     *,
+    claimed_until: datetime,
     state: str,
     attempts: int,
     due_at: datetime,
     status: int | None,
     error: str | None,
 ) -> None:
-    """Store the result of an attempt and the next due time, unless the delivery was given up during the attempt."""
+    """Store the result of an attempt and the next due time, if its claim still stands.
+
+    A delivery that was given up or restarted meanwhile, perhaps to another receiver, is not the one that was attempted.
+    """
+    table = webhook_deliveries.c
     connection.execute(
         sa.update(webhook_deliveries)
-        .where(webhook_deliveries.c.delivery_id == delivery_id, webhook_deliveries.c.state == PENDING)
+        .where(table.delivery_id == delivery_id, table.state == PENDING, table.due_at == claimed_until)
         .values(state=state, attempts=attempts, due_at=due_at, last_status=status, last_error=error)
     )
 
