@@ -1,11 +1,18 @@
 """The result repository: what was read from the service, stored encrypted, and told to its subscribers."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.client.groups import Groups
+from vbdesk.contract.longitudinal import AggregateRead
+from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.results.repository import ResultRepository
 
 SUBJECT = "ward4-0172"
+STUDY = Path(__file__).parents[1] / "desk" / "data" / "aggregate_study.json"
 
 
 @pytest.fixture
@@ -76,3 +83,31 @@ def test_an_ended_subscription_is_not_called(repository, with_result):
     repository.subscribe(heard.append)()
     repository.fetch_trajectory(SUBJECT)
     assert heard == []
+
+
+@pytest.mark.parametrize("name", ["trajectory", "aggregate"])
+def test_an_answer_that_comes_after_the_subject_was_erased_is_not_stored(
+    repository, told, with_result, library, monkeypatch, name
+):
+    study = json.loads(STUDY.read_bytes()) | {"group_id": SUBJECT}
+    monkeypatch.setattr(Groups, "aggregate", lambda groups, group_id: AggregateRead.model_validate(study))
+    ask = getattr(Groups, name)
+
+    def late(groups, group_id):
+        answer = ask(groups, group_id)
+        assert erase_subject(library, SUBJECT).left == ()
+        return answer
+
+    read = getattr(repository, f"fetch_{name}")
+    stored = getattr(repository, f"stored_{name}")
+    read(SUBJECT)
+    assert stored(SUBJECT) is not None
+    told.clear()
+    monkeypatch.setattr(Groups, name, late)
+    read(SUBJECT)
+    assert stored(SUBJECT) is None
+    assert library.store.rows("SELECT name FROM reads") == []
+    assert told == []
+    monkeypatch.setattr(Groups, name, ask)
+    read(SUBJECT)  # begun after the erasure: the service still has it
+    assert stored(SUBJECT) is not None

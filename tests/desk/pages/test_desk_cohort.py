@@ -4,6 +4,7 @@ import copy
 import csv
 import io
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from counted_calls import calls_of
 from PySide6.QtCore import Qt
 
+from vbdesk.client.groups import Groups
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
 from vbdesk.desk.cohort.cohort_rows import HeatOrder, Shown, cohort_of, triage_of
@@ -22,8 +24,9 @@ from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_j
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.shell.all_pages import build_cohort_page
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.response_cache import ResponseCache
+from vbdesk.outbox.library.response_cache import KEPT_COHORT, ResponseCache
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -233,6 +236,34 @@ def test_reading_many_can_be_stopped_and_keeps_what_was_read(listed, open_page, 
     qtbot.waitUntil(lambda: len(keys(page)) == 5)
     qtbot.waitUntil(lambda: "25 subjects have results" in page.banner.words())
     assert len(network.asked) == 5
+
+
+def test_an_erased_subject_leaves_the_cohort_even_while_its_history_is_read(
+    listed, network, open_page, workspace, monkeypatch, qtbot
+):
+    listed("a-1", "a-2")
+    asked, erased, ask = threading.Event(), threading.Event(), Groups.trajectory
+
+    def late(groups, group_id):
+        answer = ask(groups, group_id)
+        if group_id == "a-2":
+            asked.set()
+            assert erased.wait(120)
+        return answer
+
+    monkeypatch.setattr(Groups, "trajectory", late)
+    page = open_page(None)
+    qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
+    page.banner.button.click()
+    qtbot.waitUntil(asked.is_set)
+    for group_id in ("a-1", "a-2"):  # one was read, the other is being read
+        erase_subject(workspace.library, group_id)
+    erased.set()
+    qtbot.waitUntil(lambda: page.view_model._fetching is None and not workspace.tasks.busy)
+    kept = workspace.library.responses.read(KEPT_COHORT)
+    assert kept is not None and from_json(kept[0])[0] == {}
+    assert workspace.results.trajectory_times() == {}
+    qtbot.waitUntil(lambda: keys(page) == [])
 
 
 def test_a_service_that_goes_away_leaves_what_is_known(listed, network, open_page, qtbot):

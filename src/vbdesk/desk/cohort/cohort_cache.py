@@ -15,10 +15,10 @@ from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.response_cache import KEPT_COHORT
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.repository import ResultReader, ResultRepository
 
-KEPT_COHORT = "cohort"
 RESULTS_BACK = 3
 """Of a subject whose history was never read, so many newest results of this computer are looked at."""
 
@@ -33,6 +33,7 @@ class CohortCache:
         self._reads = library.responses
         self._lock = threading.Lock()
         self._summaries: dict[str, SubjectSummary] = {}
+        self._since: dict[str, int] = {}  # the number of erasures when the reading of a summary began
         self._labels: dict[str, str] = {}
         self._groups: Mapping[str, AtService] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
@@ -46,6 +47,7 @@ class CohortCache:
             counted = [
                 replace(entry, recordings=self._counts.get(entry.group_id, entry.recordings))
                 for entry in self._summaries.values()
+                if not self._reads.is_erased(entry.group_id, self._since.get(entry.group_id, 0))
             ]
             return counted, dict(self._labels)
 
@@ -61,14 +63,17 @@ class CohortCache:
 
     def read_kept(self) -> None:
         """Read the cached summaries."""
+        since = self._reads.erasures
         kept = self._reads.read(KEPT_COHORT)
         if kept is not None:
             summaries, labels = from_json(kept[0])
             with self._lock:
                 self._summaries, self._labels = summaries | self._summaries, labels | self._labels
+                self._since = dict.fromkeys(summaries, since) | self._since
 
     def read_library(self, context: TaskContext) -> None:
         """Add new results of this computer and histories that the sync worker has read."""
+        since = self._reads.erasures
         notes = self._library.subject_notes.all()
         kept = self._reads.read(KEPT_AS)
         groups = {} if kept is None else KeptList.from_json(kept[0], {}, {}, self._now()).groups
@@ -79,12 +84,19 @@ class CohortCache:
         with self._lock:
             self._tags = {group_id: note.tags for group_id, note in notes.items()}
             self._groups, self._counts = groups, counts
+            self._summaries = {
+                group_id: entry
+                for group_id, entry in self._summaries.items()
+                if not self._reads.is_erased(group_id, self._since.get(group_id, 0))
+            }
         here, times = self._here(), self._results.trajectory_times()
         corrected = self._corrections()
         changed = 0
         for group_id in {*here, *times, *corrected, *self._summaries}:
             context.check()
-            changed += self._update(group_id, here.get(group_id, ()), times.get(group_id), corrected.get(group_id))
+            changed += self._update(
+                group_id, here.get(group_id, ()), times.get(group_id), corrected.get(group_id), since
+            )
         if changed:
             self.keep()
 
@@ -101,6 +113,7 @@ class CohortCache:
 
     def fetch(self, reader: ResultReader, group_id: str) -> None:
         """Read a subject's history from the service. Raises ClientError, but not for NotFound."""
+        since = self._reads.erasures
         try:
             read = reader.trajectory(group_id)
         except NotFound:
@@ -108,21 +121,28 @@ class CohortCache:
         with self._lock:
             self._asked.add(group_id)
         if isinstance(read, TrajectoryRead):  # otherwise the service is still computing it
-            self._take(of_trajectory(read, self._now()), labels_of(read))
+            self._take(of_trajectory(read, self._now()), labels_of(read), since)
 
     def keep(self) -> None:
         """Store all summaries."""
-        summaries, labels = self.known()
-        self._reads.keep(KEPT_COHORT, to_json(summaries, labels))
+        with self._reads.without_erasure():
+            summaries, labels = self.known()
+            self._reads.keep(KEPT_COHORT, to_json(summaries, labels))
 
-    def _take(self, summary: SubjectSummary | None, labels: Mapping[str, str]) -> None:
+    def _take(self, summary: SubjectSummary | None, labels: Mapping[str, str], since: int) -> None:
         if summary is not None:
             with self._lock:
                 self._summaries[summary.group_id] = summary
+                self._since[summary.group_id] = since
                 self._labels.update(labels)
 
     def _update(
-        self, group_id: str, items: Sequence[RecordingItem], read_at: datetime | None, corrections: object
+        self,
+        group_id: str,
+        items: Sequence[RecordingItem],
+        read_at: datetime | None,
+        corrections: object,
+        since: int,
     ) -> bool:
         """Summarise a subject again if its history, its results here or its corrections changed."""
         mark = (read_at, corrections, [(item.take_id, item.version) for item in items[:RESULTS_BACK]], len(items))
@@ -139,7 +159,7 @@ class CohortCache:
                 return False  # read by Cohort in an earlier release, and never stored as a trajectory
             with self._lock:
                 return self._summaries.pop(group_id, None) is not None
-        self._take(summary, labels)
+        self._take(summary, labels, since)
         return True
 
     def _summary(

@@ -1,10 +1,14 @@
 """Encrypted cache of the service's answers, so that a page shows them at once, with their age."""
 
 import zlib
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
+
+KEPT_COHORT = "cohort"
+"""The name of the summaries of all subjects."""
 
 
 class ResponseCache:
@@ -12,6 +16,7 @@ class ResponseCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._erasures: list[str] = []
 
     def read(self, name: str) -> tuple[bytes, datetime] | None:
         """The answer stored as `name`, and when; None if there is none, or somebody else wrote it."""
@@ -45,10 +50,42 @@ class ResponseCache:
         with self._store.changing_silently():
             self._store.keep_trajectory(group_id, body)
 
-    def forget_trajectory(self, group_id: str) -> None:
-        """Delete a subject's trajectory. Subscribers are not notified."""
+    def erase_subject(self, group_id: str) -> None:
+        """Delete every answer about a subject, and the summaries of Cohort: they are made again without it.
+
+        Within a transaction.
+        """
+        self._erasures.append(group_id)  # first: if the transaction fails, an answer is lost, and read again
+        self._store.forget_trajectory(group_id)
+        names = (KEPT_COHORT, aggregate_name(group_id), course_name(group_id))
         with self._store.changing_silently() as database:
-            database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
+            database.execute("DELETE FROM reads WHERE name IN (?, ?, ?)", names)
+
+    def without_erasure(self) -> AbstractContextManager[None]:
+        """Keep erasures out until the end."""
+        return self._store.reading()
+
+    @property
+    def erasures(self) -> int:
+        """How many subjects were erased so far: to be read before an answer is asked for, see `is_erased`."""
+        return len(self._erasures)
+
+    def is_erased(self, group_id: str, since: int) -> bool:
+        """Whether a subject was erased since `erasures` was `since`: then an answer about it must not be stored.
+
+        Ask it and store the answer within one `without_erasure`.
+        """
+        return group_id in self._erasures[since:]
+
+
+def aggregate_name(group_id: str) -> str:
+    """The name under which a group's aggregate is stored."""
+    return f"aggregate/{group_id}"
+
+
+def course_name(group_id: str) -> str:
+    """The name under which the recordings of a subject's course are stored."""
+    return f"course/{group_id}"
 
 
 def _place(name: str, read_at: str) -> str:

@@ -49,6 +49,6 @@ def erase_subject(library: Library, group_id: str) -> SubjectErasure:
             continue
     if not left:
         with library.store.changing():
-            library.responses.forget_trajectory(group_id)
+            library.responses.erase_subject(group_id)
             library.subject_notes.keep(group_id, SubjectNote())
     return SubjectErasure(erased, tuple(left), in_bundles)

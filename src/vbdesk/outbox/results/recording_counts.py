@@ -14,6 +14,7 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.response_cache import course_name
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.subject_history import in_course, is_newer, left_and_joined
 
@@ -48,7 +49,7 @@ class RecordingCounts:
         """Store what a new trajectory says, so that no list has to read the whole of it."""
         jobs = [point.job_id for point in read.data_points]
         body = json.dumps({"jobs": jobs, "done": read.done_job_count})
-        self._library.responses.keep(_name(read.group_id), body.encode())
+        self._library.responses.keep(course_name(read.group_id), body.encode())
         with self._lock:
             self._courses.pop(read.group_id, None)
 
@@ -116,18 +117,19 @@ class RecordingCounts:
         return known
 
     def _read(self, group_id: str, read_at: datetime) -> _Course | None:
-        kept = self._library.responses.read(_name(group_id))
+        kept = self._library.responses.read(course_name(group_id))
         if kept is not None and kept[1] >= read_at:
             document = json.loads(kept[0])
             return _Course(read_at, frozenset(document["jobs"]), document["done"])
-        stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
-        try:
-            read = None if stored is None else TrajectoryRead.model_validate_json(stored[0])
-        except ValueError:
-            return None
-        if read is None:
-            return None
-        self.keep(read)
+        with self._library.responses.without_erasure():
+            stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
+            try:
+                read = None if stored is None else TrajectoryRead.model_validate_json(stored[0])
+            except ValueError:
+                return None
+            if read is None:
+                return None
+            self.keep(read)
         return _Course(read_at, frozenset(point.job_id for point in read.data_points), read.done_job_count)
 
 
@@ -158,7 +160,3 @@ def _by_group(entries: Iterable[CourseCorrection]) -> dict[str, list[CourseCorre
         for group_id in {entry.source, entry.target} - {None}:
             found.setdefault(str(group_id), []).append(entry)
     return found
-
-
-def _name(group_id: str) -> str:
-    return f"course/{group_id}"

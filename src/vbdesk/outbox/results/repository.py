@@ -20,6 +20,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import AggregateRead, DataPoint, TrajectoryRead, TrajectoryRunning
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.response_cache import aggregate_name
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.recording_counts import RecordingCounts
 from vbdesk.outbox.results.subject_history import corrected, left_and_joined, point_of, with_results
@@ -137,7 +138,7 @@ class ResultRepository:
 
     def stored_aggregate(self, group_id: str) -> Stored[AggregateRead] | None:
         """The aggregate as it was last read; None if there is none, or another version of vbdesk stored it."""
-        return _parsed(AggregateRead, self._responses.read(_aggregate_name(group_id)))
+        return _parsed(AggregateRead, self._responses.read(aggregate_name(group_id)))
 
     def finished_job(self, job_id: str) -> Job | None:
         """A finished job that was read since the program started."""
@@ -175,10 +176,21 @@ class ResultRepository:
         """Reads with a client that the caller opened and closes: the sync worker counts its requests itself."""
         return ResultReader(client, self)
 
-    def store_trajectory(self, read: TrajectoryRead) -> None:
-        """Store a trajectory, and call the subscribers."""
-        self._responses.keep_trajectory(read.group_id, _body(read))
-        self.counts.keep(read)
+    @property
+    def erasures(self) -> int:
+        """See `ResponseCache.erasures`."""
+        return self._responses.erasures
+
+    def store_trajectory(self, read: TrajectoryRead, since: int | None = None) -> None:
+        """Store a trajectory, and call the subscribers.
+
+        Nothing happens if the subject was erased since `erasures` was `since`.
+        """
+        with self._responses.without_erasure():
+            if since is not None and self._responses.is_erased(read.group_id, since):
+                return
+            self._responses.keep_trajectory(read.group_id, _body(read))
+            self.counts.keep(read)
         for callback in tuple(self._subscribers):
             callback(read.group_id)
 
@@ -187,9 +199,11 @@ class ResultRepository:
         done = {group.group_id: group.done_job_count for group in listed.groups}
         self.counts.listed(done, self._library.store.clock.now())
 
-    def store_aggregate(self, read: AggregateRead) -> None:
-        """Store an aggregate."""
-        self._responses.keep(_aggregate_name(read.group_id), _body(read))
+    def store_aggregate(self, read: AggregateRead, since: int) -> None:
+        """Store an aggregate, unless the subject was erased since `erasures` was `since`."""
+        with self._responses.without_erasure():
+            if not self._responses.is_erased(read.group_id, since):
+                self._responses.keep(aggregate_name(read.group_id), _body(read))
 
 
 class ResultReader:
@@ -216,32 +230,31 @@ class ResultReader:
 
     def trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
         """The trajectory, or how long to wait while the service computes it."""
+        since = self._repository.erasures
         read = self._client.groups.trajectory(group_id)
         if not isinstance(read, TrajectoryRead):
             return read
-        self._repository.store_trajectory(read)
+        self._repository.store_trajectory(read, since)
         return self._repository.corrected(read)
 
     def wait_trajectory(self, group_id: str, *, timeout_s: float | None = None) -> TrajectoryRead:
         """The trajectory, once the service has computed it. Raises TimeoutError."""
+        since = self._repository.erasures
         read = self._client.groups.wait_trajectory(group_id, timeout_s=timeout_s)
-        self._repository.store_trajectory(read)
+        self._repository.store_trajectory(read, since)
         return self._repository.corrected(read)
 
     def aggregate(self, group_id: str) -> AggregateRead:
         """The group as a cohort."""
+        since = self._repository.erasures
         read = self._client.groups.aggregate(group_id)
-        self._repository.store_aggregate(read)
+        self._repository.store_aggregate(read, since)
         return read
 
 
 def _second(moment: datetime) -> datetime:
     """Services may cut times to the second."""
     return moment.astimezone(UTC).replace(microsecond=0)
-
-
-def _aggregate_name(group_id: str) -> str:
-    return f"aggregate/{group_id}"
 
 
 def _body(read: BaseModel) -> bytes:
