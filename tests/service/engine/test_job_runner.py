@@ -3,6 +3,7 @@
 import errno
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from worker_tasks import (
     nothing_to_prepare,
 )
 
-from vbdesk.service.engine import executors
+from vbdesk.service.engine import executors, job_runner
 from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.job_runner import STORE_WAIT, JobRunner
 from vbdesk.service.engine.slot import Slot
@@ -116,6 +117,50 @@ def test_running_a_job_again_changes_nothing(bench):
         before = bench.read(job_id)
         jobs.run(job_id)
     assert bench.read(job_id) == before
+    assert bench.credits() == 100_000 - 60
+
+
+def test_two_runs_of_a_job_in_one_process_do_not_drop_each_others_results(bench, monkeypatch):
+    job_id = bench.submit()
+    slots = SlotPool(2, nothing_to_prepare)
+    jobs = JobRunner(bench.service.context, slots, analyse_at_once, "test")
+    start, analyse = jobs._start, jobs._analyse
+    starts, turned_away, runs = [], [], []
+    changed = threading.Condition()
+
+    def note(events):
+        with changed:
+            events.append(True)
+            changed.notify_all()
+
+    def start_and_tell(attempt):
+        run = start(attempt)
+        note(starts)
+        return run
+
+    def pause_and_tell():
+        while True:
+            note(turned_away)
+            yield 0.05
+
+    def analyse_until_the_other_has_tried(slot, run, stages):
+        if not runs:
+            runs.append(others.submit(jobs.run, job_id))  # the queue hands the job out a second time
+        analysed = analyse(slot, run, stages)
+        with changed:
+            assert changed.wait_for(lambda: len(starts) > run.hold.starts or (turned_away and len(starts) == 1), 120)
+        return analysed
+
+    monkeypatch.setattr(jobs, "_start", start_and_tell)
+    monkeypatch.setattr(jobs, "_analyse", analyse_until_the_other_has_tried)
+    monkeypatch.setattr(job_runner, "_growing_pauses", pause_and_tell)
+    try:
+        with ThreadPoolExecutor(1) as others:
+            jobs.run(job_id)
+            runs[0].result(120)
+    finally:
+        jobs.stop()
+    assert bench.status(job_id) == "done"
     assert bench.credits() == 100_000 - 60
 
 

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class HeldElsewhere(Exception):
-    """Another executor, which is believed to be alive, holds the job."""
+    """Another executor, which is believed to be alive, or another run of this process holds the job."""
 
 
 class NoChildStarts(Exception):
@@ -93,6 +93,7 @@ class JobRunner:
         self._stopping = threading.Event()
         self._closing = threading.Event()
         self._under_way = 0
+        self._tried: set[str] = set()
         self._idle = threading.Condition()
 
     def run(self, job_id: str) -> None:
@@ -133,7 +134,8 @@ class JobRunner:
             if self._stopping.is_set():
                 raise HandedBack
             try:
-                ended = self._try(attempt)
+                with self._alone(job_id):
+                    ended = self._try(attempt)
             except SlotClosed:
                 raise HandedBack from None
             except Exception as error:
@@ -146,6 +148,26 @@ class JobRunner:
                 ended = True
             if ended:
                 return
+
+    @contextmanager
+    def _alone(self, job_id: str) -> Iterator[None]:
+        """Try the job in no other thread of this process for the block.
+
+        The database lets an executor start its own job again. Two runs of a requeued job would then drop each other's
+        results until the job was started too often.
+
+        Raises:
+            HeldElsewhere: another thread is trying it.
+        """
+        with self._idle:
+            if job_id in self._tried:
+                raise HeldElsewhere
+            self._tried.add(job_id)
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._tried.remove(job_id)
 
     def _try(self, attempt: _Attempt) -> bool:
         """Start the job once; return whether that ended it."""
