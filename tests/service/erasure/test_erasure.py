@@ -264,6 +264,34 @@ def test_a_groups_levels_are_removed_from_the_cohort_snapshot(bench, eraser):
     assert rows_with(bench, "another") == {"cohort_snapshots"}
 
 
+def test_a_recording_that_is_erased_while_it_is_put_back_from_quarantine_is_gone(bench, eraser, monkeypatch):
+    job_id = bench.submit()
+    storage = bench.service.context.storage
+    storage.link(f"audio/{job_id}", f"quarantine/audio/{job_id}")
+    storage.delete(f"audio/{job_id}")
+    link = storage.link
+
+    def link_after_its_place_was_cleared(source_key, key):
+        with monkeypatch.context() as patch:
+            patch.setattr(type(eraser._storage), "delete", delete_and_go_on(lambda: link(source_key, key)))
+            eraser.erase_job(bench.account.account_id, job_id)
+
+    def delete_and_go_on(go_on):
+        delete = type(eraser._storage).delete
+
+        def delete_first(store, key):
+            delete(store, key)
+            if key == f"audio/{job_id}":
+                go_on()
+
+        return delete_first
+
+    monkeypatch.setattr(storage, "link", link_after_its_place_was_cleared)
+    sweep_orphans(bench.service.context)
+    assert not storage.exists(f"audio/{job_id}")
+    assert not storage.exists(f"quarantine/audio/{job_id}")
+
+
 def test_only_the_accounts_own_resources_can_be_erased(bench, eraser):
     job_id = bench.submit_to("subj")
     stranger = bench.service.add_account().account_id

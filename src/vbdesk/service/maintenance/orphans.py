@@ -20,7 +20,13 @@ from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
-from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, copy_whole, original_key, quarantine_key
+from vbdesk.service.storage.quarantine import (
+    QUARANTINE_FOLDER,
+    copy_whole,
+    delete_everywhere,
+    original_key,
+    quarantine_key,
+)
 from vbdesk.service.storage.store import ObjectStore
 from vbdesk.service.uploads import repository as uploads
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
@@ -200,6 +206,10 @@ def put_back_known(context: StoreContext) -> int:
         with context.database.reading() as connection:
             owned = find_owned(connection, keys)
         count += put_back(context, [key for key in keys if key in owned])
+        with context.database.reading() as connection:
+            erased = owned - find_owned(connection, owned)
+        for key in erased:  # meanwhile; the erasure may have looked for it before it was back
+            delete_everywhere(context.storage, key)
     return count
 
 
