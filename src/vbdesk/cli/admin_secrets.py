@@ -77,9 +77,10 @@ def rotate(
     settings = opened_settings(data_dir)
     file = _file_of(settings)
     _keys_in(file)
-    encryption_key = _rotate_encryption_key(data_dir, settings)
     try:
-        added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
+        with file.changing():
+            encryption_key = _rotate_encryption_key(data_dir, settings)
+            added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
     except OSError as error:
         fail(
             _(
@@ -111,34 +112,27 @@ def prune(
     as_json: AsJson = False,
 ) -> None:
     """Delete the keys before the current one, once nothing needs them."""
-    from vbdesk.service.kernel.secret_box import open_secrets, sealing_first
-    from vbdesk.service.maintenance.resealing import count_seals
+    from vbdesk.service.kernel.secret_box import sealing_first
 
-    with opened_database(data_dir) as (settings, database):
-        file = _file_of(settings)
-        keys, moment = _keys_in(file), datetime.now(UTC)
-        sealing = sealing_first(keys, moment)[0]
-        if not now and (moment - sealing.seals_from).total_seconds() < settings.upload_valid_s:
-            fail(
-                _(
-                    "The key that seals now has done so for less than {minutes:g} minutes, so upload addresses of the"
-                    " key before are still open. Wait, or say --now.",
-                    minutes=settings.upload_valid_s / 60,
-                )
-            )
-        older = count_seals(database, open_secrets(settings)).older
-        if older:
-            fail(
-                ngettext(
-                    "{count} secret is sealed by an older key: reseal first with vbdesk admin secrets reseal.",
-                    "{count} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.",
-                    older,
-                )
-            )
-        pruned = _prune_key_file(settings, database)
-    kept, removed = _parted(keys, sealing.seals_from)
+    file = _file_of(opened_settings(data_dir))
+    _keys_in(file)
     try:
-        file.replace(kept)
+        with file.changing():
+            with opened_database(data_dir) as (settings, database):
+                keys, moment = _keys_in(file), datetime.now(UTC)
+                sealing = sealing_first(keys, moment)[0]
+                if not now and (moment - sealing.seals_from).total_seconds() < settings.upload_valid_s:
+                    fail(
+                        _(
+                            "The key that seals now has done so for less than {minutes:g} minutes, so upload addresses"
+                            " of the key before are still open. Wait, or say --now.",
+                            minutes=settings.upload_valid_s / 60,
+                        )
+                    )
+                _require_resealed(settings, database)
+                pruned = _prune_key_file(settings, database)
+            kept, removed = _parted(keys, sealing.seals_from)
+            file.replace(kept)
     except OSError as error:
         fail(_("{file} cannot be written: {reason}.", file=file.path, reason=system_reason(error)))
     shown = {"removed": [key.name for key in removed], "kept": [key.name for key in kept]}
@@ -163,6 +157,22 @@ def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
             replace_key_file(settings.key_file, keys)  # first: encrypted data must never exist without its key
         rewrap(database, keys, datetime.now(UTC))
     return keys[0].name
+
+
+def _require_resealed(settings: "Settings", database: "Database") -> None:
+    """Refuse while a secret needs an older key."""
+    from vbdesk.service.kernel.secret_box import open_secrets
+    from vbdesk.service.maintenance.resealing import count_seals
+
+    older = count_seals(database, open_secrets(settings)).older
+    if older:
+        fail(
+            ngettext(
+                "{count} secret is sealed by an older key: reseal first with vbdesk admin secrets reseal.",
+                "{count} secrets are sealed by an older key: reseal first with vbdesk admin secrets reseal.",
+                older,
+            )
+        )
 
 
 def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:

@@ -5,19 +5,25 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from filelock import FileLock
 from typer.testing import CliRunner, Result
 
+from vbdesk.cli import admin_secrets
 from vbdesk.cli.admin import app
 from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
+from vbdesk.service.encryption.data_keys import open_data_keys
+from vbdesk.service.encryption.keys import create_key_file, find_keys, replace_key_file
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Finding, Health
 from vbdesk.service.kernel.db.migrate import upgrade
@@ -201,6 +207,46 @@ def test_rotate_reseal_prune_leaves_one_key_that_decrypts_everything(service_dat
     assert pruned == {"removed": [first.name], "kept": [rotated["key"]]}
     assert stored_secret(settings, database) == "theirs"
     assert [key.name for key in key_file_of(settings).read()] == [rotated["key"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "options", "left"), [(admin_secrets.rotate, {}, 4), (admin_secrets.prune, {"now": True}, 2)]
+)
+def test_two_changes_of_keys_at_once_lose_none(service_database, tmp_path_factory, monkeypatch, first, options, left):
+    settings, database = service_database
+    key_file = tmp_path_factory.mktemp("apart") / "key"
+    create_key_file(key_file)
+    monkeypatch.setenv("VBDESK_KEY_FILE", str(key_file))
+    settings = load_settings(settings.data_dir)
+    open_data_keys(database, find_keys(settings), lambda: NOW)
+    admin_secrets.rotate(settings.data_dir)
+    admin_secrets.reseal(settings.data_dir)
+    begun, second_waits = threading.Lock(), threading.Event()
+    acquire = FileLock.acquire
+
+    def acquire_and_tell(lock, *args, **options):
+        if begun.locked() and Path(lock.lock_file).name == "secrets.lock":
+            second_waits.set()
+        return acquire(lock, *args, **options)
+
+    with ThreadPoolExecutor(1) as others:
+        second = []
+
+        def replace_later(path, keys):
+            """The first command has read the keys and not yet written them."""
+            if begun.acquire(blocking=False):
+                second.append(others.submit(admin_secrets.rotate, settings.data_dir))
+                second[0].add_done_callback(lambda _: second_waits.set())
+                assert second_waits.wait(120)
+            replace_key_file(path, keys)
+
+        monkeypatch.setattr(FileLock, "acquire", acquire_and_tell)
+        monkeypatch.setattr("vbdesk.service.encryption.keys.replace_key_file", replace_later)
+        first(settings.data_dir, **options)
+        second[0].result(120)
+    assert open_data_keys(database, find_keys(settings), lambda: NOW) is not None
+    assert stored_secret(settings, database) == "theirs"
+    assert len(key_file_of(settings).read()) == left
 
 
 def test_nothing_printed_is_a_key(service_database):

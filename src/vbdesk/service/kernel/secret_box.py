@@ -13,8 +13,8 @@ import secrets
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,9 +22,11 @@ from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from filelock import FileLock
 
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.language import message, system_reason
+from vbdesk.privacy import FILE_MODE
 from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
@@ -165,8 +167,20 @@ class KeyFile:
         if not self.path.exists():
             self._write({"root_key": secrets.token_hex(_ROOT_KEY_BYTES)}, first=True)
 
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change keys alone for the block: of two changes at once, one would lose the key that the other added.
+
+        Raises:
+            OSError: the folder of the file cannot be written.
+        """
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        with FileLock(lock, mode=FILE_MODE):
+            self._give_to_owner(lock)
+            yield
+
     def rotate(self, seals_from: datetime) -> RootKey:
-        """Add a key that encrypts from that time on."""
+        """Add a key that encrypts from that time on. Call it, and `replace`, inside `changing`."""
         added = RootKey(secrets.token_bytes(_ROOT_KEY_BYTES), seals_from)
         self.replace((added, *self.read()))
         return added
@@ -206,15 +220,17 @@ class KeyFile:
                 with suppress(PermissionError):  # on Windows, while another process reads it by its other name
                     Path(temporary).unlink()
                 return
-            if (
-                sys.platform != "win32" and os.geteuid() == 0
-            ):  # root rotates; the service's user must still be able to read
-                before = self.path.stat()
-                os.chown(temporary, before.st_uid, before.st_gid)
+            self._give_to_owner(Path(temporary))
             Path(temporary).replace(self.path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+    def _give_to_owner(self, path: Path) -> None:
+        """Give a file that root made to the owner of the key file, who must be able to use it."""
+        if sys.platform != "win32" and os.geteuid() == 0:
+            before = self.path.stat()
+            os.chown(path, before.st_uid, before.st_gid)
 
 
 def key_file_of(settings: Settings) -> KeyFile:
