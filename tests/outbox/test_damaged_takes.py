@@ -1,5 +1,6 @@
 """Damaged sound in the library, and interrupted decisions: nothing is lost or duplicated."""
 
+import threading
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ import pytest
 from vbdesk.capture.crash_recovery import find_leftovers, inspect_leftovers, recover_parts
 from vbdesk.capture.damaged_take import salvage
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged, read_take
+from vbdesk.outbox.library import damaged_takes
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 
@@ -171,3 +173,42 @@ def test_only_files_in_which_nothing_was_recorded_are_deleted(library):
     assert not empty.exists()
     assert torn.exists()
     assert [take.sentence for take in found.damaged] == ["None of its sound can be read."]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_look_for_takes_of_a_crash_waits_for_a_recovery_that_runs(library, monkeypatch, stored):
+    path, sizes = leave_take(library)
+    take_id = library.add_take(path, METADATA) if stored else None
+    flip(library.store.path(take_id) if stored else path, sizes[7] + 100)
+    arrived, lock = threading.Event(), threading.Lock()
+
+    class Told:
+        """A lock that tells who comes."""
+
+        def __enter__(self):
+            arrived.set()
+            lock.acquire()
+
+        def __exit__(self, *error):
+            lock.release()
+
+    def look():
+        library.leftovers()
+        arrived.set()
+
+    looker = threading.Thread(target=look)
+
+    def looked_at(*given):
+        parts = recover_parts(*given)
+        arrived.clear()
+        looker.start()
+        assert arrived.wait(120)
+        return parts
+
+    monkeypatch.setattr(library.damaged, "_lock", Told(), raising=False)
+    monkeypatch.setattr(damaged_takes, "recover_parts", looked_at)
+    assert (library.damaged.recover_sound(take_id) if stored else library.damaged.recover(path)) == 2
+    looker.join(120)
+    found = library.leftovers()
+    assert len(found.takes) == 2 and not found.damaged
+    assert sum(take.duration_s for take in found.takes) == SECONDS - 1

@@ -21,6 +21,8 @@ import vbdesk.outbox.library.store
 import vbdesk.outbox.library.trash
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import BlockKind, EncryptedTakeWriter, FileDamaged, FileKeyMissing, read_take
+from vbdesk.capture.take_keys import has_key
+from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.library.states import OutboxState
@@ -349,3 +351,16 @@ def test_a_take_of_the_first_format_that_was_cut_is_refused(library, take_of_old
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(FileDamaged, match="cut off"):
         library.audio(take_id)
+
+
+def test_a_file_that_gets_its_name_while_the_folder_is_looked_at_is_no_fault(library, monkeypatch):
+    coming = library.store.takes_folder / f"{new_id()}.new"
+    coming.write_bytes(b"of a recording that an open desk takes in")
+
+    def renamed(path):
+        coming.rename(coming.with_suffix(".take"))
+        return has_key(path)
+
+    monkeypatch.setattr(vbdesk.outbox.library.sound_files, "has_key", renamed)
+    found = library._sounds.look()
+    assert (found.doomed, found.not_taken_in, found.unclaimed) == ([], [], [])

@@ -13,6 +13,8 @@ from report_cases import AS_OF, SOURCE
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.privacy import set_export_mode
+from vbdesk.report import exports
 from vbdesk.report.documents.report_input import ReportOptions, ReportScope
 from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.drawing.style import Look, style
@@ -98,6 +100,30 @@ def test_no_file_is_overwritten_without_permission(tmp_path: Path) -> None:
     assert not (tmp_path / "a.txt").exists()
     write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"}, overwrite=True)
     assert (tmp_path / "b.txt").read_bytes() == b"new"
+
+
+def test_a_file_that_appears_during_an_export_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another_appears(unfinished: Path) -> None:
+        (tmp_path / "a.txt").write_bytes(b"of somebody else")
+
+    monkeypatch.setattr(exports, "set_export_mode", another_appears)
+    with pytest.raises(WouldOverwrite, match=r"a\.txt would be overwritten"):
+        write_files(tmp_path, {"a.txt": b"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_bytes() == b"of somebody else"
+
+
+def test_two_exports_to_one_file_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def another_export(unfinished: Path) -> None:
+        monkeypatch.setattr(exports, "set_export_mode", set_export_mode)
+        write_files(tmp_path, {"a.txt": b"in between"}, overwrite=True)
+
+    monkeypatch.setattr(exports, "set_export_mode", another_export)
+    write_files(tmp_path, {"a.txt": b"the last one"}, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_bytes() == b"the last one"
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:

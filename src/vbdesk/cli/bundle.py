@@ -129,13 +129,15 @@ def import_(
 ) -> None:
     """Import the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
     from vbdesk.outbox.bundles.bundle_export import owner_of
-    from vbdesk.outbox.bundles.bundle_file import read_head
+    from vbdesk.outbox.bundles.bundle_file import check_whole, read_head
     from vbdesk.outbox.bundles.bundle_import import import_bundle
     from vbdesk.outbox.bundles.bundle_keys import secret_of
+    from vbdesk.outbox.bundles.bundle_stream import ByteProgress
 
     with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         passphrase = None
         if read_head(file).needs_passphrase:
+            check_whole(file, ByteProgress())  # nobody types a passphrase for a damaged file
             passphrase = typer.prompt(_("Passphrase of the bundle"), hide_input=True, err=True)
         secret = secret_of(held.vault, held.profile, passphrase)
         with _progress(_("Taking over")) as progress:

@@ -1,6 +1,7 @@
 """Export formats, and writing their files without overwriting others."""
 
 import json
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -126,7 +127,8 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
     """Write files into `folder`, each atomically; none if one of them exists.
 
     Raises:
-        WouldOverwrite: a file exists and `overwrite` is false; nothing was written.
+        WouldOverwrite: a file exists and `overwrite` is false. It stays; nothing was written, unless it appeared only
+            after others were.
         OSError: writing failed.
     """
     if not overwrite:
@@ -134,7 +136,7 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
     for name, content in files.items():
         path = folder.joinpath(*name.split("/"))
         make_export_folder(path.parent)
-        unfinished = path.with_name(f"{path.name}.unfinished")
+        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.unfinished")  # two exports may run
         try:
             with open(unfinished, "wb", opener=owner_only_opener) as file:
                 if isinstance(content, Path):
@@ -143,13 +145,31 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
                 else:
                     file.write(content)
             set_export_mode(unfinished)
-            unfinished.replace(path)
+            if overwrite:
+                unfinished.replace(path)
+            else:
+                _place(unfinished, path)
         except OSError as error:
             if error.filename is not None and Path(error.filename) == unfinished:
                 error.filename = str(path)  # the file that was asked for
             raise
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def _place(unfinished: Path, path: Path) -> None:
+    """Give a file its name, unless another file got it meanwhile. Raises WouldOverwrite, OSError."""
+    try:
+        with open(path, "xb", opener=owner_only_opener):  # unlike a hard link, every file system of a stick has this
+            pass
+    except FileExistsError:
+        refuse_overwriting(path.parent, [path.name])
+        raise
+    try:
+        unfinished.replace(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _names(kind: ExportFormat, group_ids: Sequence[str]) -> Mapping[str, str]:

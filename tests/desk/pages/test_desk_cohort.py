@@ -347,6 +347,53 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     assert page.group.sentence.text().startswith("38 recordings")
 
 
+def test_a_group_that_could_not_be_read_says_nothing_about_the_next_one(network, study, open_page, monkeypatch, qtbot):
+    moved_on = threading.Event()
+
+    def aggregate(groups, group_id):
+        if group_id == "study-1":
+            return AggregateRead.model_validate(study)
+        assert moved_on.wait(120)
+        raise ValueError
+
+    monkeypatch.setattr(Groups, "aggregate", aggregate)
+    page = open_page(None)
+    page.scope.option("group").click()
+    model, told = page.group.view_model, []
+    qtbot.waitUntil(lambda: not model._tasks.busy)
+    model.open("study-0")
+    qtbot.waitUntil(lambda: any(task.alive() and task._thread.name == "aggregate" for task in model._tasks._tasks))
+    model.open("study-1")
+    qtbot.waitUntil(lambda: model.table.rowCount() == 6)
+    model.stale.connect(told.append)
+    moved_on.set()
+    qtbot.waitUntil(lambda: not model._tasks._tasks)
+    assert told == []
+    model.open("study-0")
+    qtbot.waitUntil(lambda: [bool(sentence) for sentence in told] == [False, True])
+
+
+def test_nothing_is_shown_of_the_last_group_once_a_faulty_id_was_entered(study, open_page, monkeypatch, qtbot):
+    asked, moved_on = threading.Event(), threading.Event()
+
+    def aggregate(groups, group_id):
+        asked.set()
+        assert moved_on.wait(120)
+        return AggregateRead.model_validate(study)
+
+    monkeypatch.setattr(Groups, "aggregate", aggregate)
+    page = open_page(None)
+    page.scope.option("group").click()
+    model, shown = page.group.view_model, []
+    model.shown.connect(shown.append)
+    model.open("study-1")
+    qtbot.waitUntil(asked.is_set)
+    model.open("no group?")
+    moved_on.set()
+    qtbot.waitUntil(lambda: not model._tasks._tasks)
+    assert shown == []
+
+
 def width_of_columns(table) -> int:
     return sum(table.columnWidth(place) for place in range(table.model().columnCount()))
 

@@ -10,7 +10,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
 from vbdesk.desk.ui.time_text import age_words
@@ -189,6 +189,7 @@ class CohortGroupViewModel(QObject):
         self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
         self.table = CellTable(_headings(), self)
         self.group_id = ""
+        self._reading: Task | None = None
 
     def start(self) -> None:
         """Find the known groups."""
@@ -203,6 +204,8 @@ class CohortGroupViewModel(QObject):
         group_id = text.strip()
         fault = group_id_fault(group_id)
         if fault is not None:
+            self.group_id, self._reading = "", None
+            self.stale.emit("")
             self.waiting.emit(translated(fault))
             return
         self.group_id = group_id
@@ -212,7 +215,7 @@ class CohortGroupViewModel(QObject):
         def kept(context: TaskContext) -> tuple[str, GroupReading | None]:
             return group_id, self._kept(group_id)
 
-        self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
+        self._reading = self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
 
     def reload(self) -> None:
         """Read from the service again."""
@@ -242,7 +245,7 @@ class CohortGroupViewModel(QObject):
             return group_id, self._ask(group_id)
 
         if group_id == self.group_id:
-            self._tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
+            self._reading = self._tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
 
     @Slot(object)
     def _on_read(self, answer: tuple[str, GroupReading | None]) -> None:
@@ -253,4 +256,5 @@ class CohortGroupViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.stale.emit(failure.sentence)
+        if self.sender() is self._reading:  # else another group is shown by now
+            self.stale.emit(failure.sentence)

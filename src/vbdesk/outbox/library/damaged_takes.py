@@ -4,12 +4,13 @@ Until then the file stays in the recorder's folder and is offered. A recovered o
 folder `damaged` and is never deleted automatically.
 """
 
+import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from vbdesk.capture.crash_recovery import offer_parts, recover_parts
+from vbdesk.capture.crash_recovery import Leftovers, find_leftovers, offer_parts, recover_parts
 from vbdesk.capture.damaged_take import Salvage, salvage
 from vbdesk.capture.encrypted_take import FileDamaged, sync_folder
 from vbdesk.capture.take_keys import shred
@@ -28,6 +29,12 @@ class DamagedTakes:
         """Make it; `readable` finds the readable parts of a library recording's sound."""
         self._store, self._recording_folder, self._readable = store, recording_folder, readable
         self.folder = store.folder / FOLDER
+        self._lock = threading.Lock()
+
+    def leftovers(self) -> Leftovers:
+        """See `find_leftovers`; waits for a recovery that runs, whose parts look like those of a crash."""
+        with self._lock:
+            return find_leftovers(self._recording_folder, self._store.key)
 
     def recover(self, path: Path) -> int:
         """Make takes of the readable parts of a leftover; its file is kept. Returns how many.
@@ -36,16 +43,17 @@ class DamagedTakes:
             EncryptedFileError: nothing can be read.
             OSError: the disk refused; nothing was changed.
         """
-        found = salvage(path, self._store.key)
-        parts = self._recover(found, path.stem)
-        try:
-            self._keep(path)
-        except BaseException:
-            for part in parts:
-                part.unlink(missing_ok=True)
-            raise
-        self._note(AuditAction.PARTS_RECOVERED, path.stem, _figures(found))
-        offer_parts(parts)
+        with self._lock:
+            found = salvage(path, self._store.key)
+            parts = self._recover(found, path.stem)
+            try:
+                self._keep(path)
+            except BaseException:
+                for part in parts:
+                    part.unlink(missing_ok=True)
+                raise
+            self._note(AuditAction.PARTS_RECOVERED, path.stem, _figures(found))
+            offer_parts(parts)
         return len(parts)
 
     def recover_sound(self, take_id: str) -> int:
@@ -53,10 +61,11 @@ class DamagedTakes:
 
         Raises as `recover`, and UnknownTake.
         """
-        found = self._readable(take_id)
-        parts = self._recover(found, take_id)
-        self._note(AuditAction.PARTS_RECOVERED, take_id, _figures(found))
-        offer_parts(parts)
+        with self._lock:
+            found = self._readable(take_id)
+            parts = self._recover(found, take_id)
+            self._note(AuditAction.PARTS_RECOVERED, take_id, _figures(found))
+            offer_parts(parts)
         return len(parts)
 
     def keep(self, path: Path) -> None:

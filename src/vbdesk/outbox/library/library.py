@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.crash_recovery import Leftovers, find_leftovers
+from vbdesk.capture.crash_recovery import Leftovers
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.client.submission_recovery import with_random_microseconds
@@ -475,7 +475,7 @@ class Library(RecordingList):
 
     def leftovers(self) -> Leftovers:
         """Takes in the recorder's folder that an earlier session left undecided."""
-        return find_leftovers(self.recording_folder, self.store.key)
+        return self.damaged.leftovers()
 
     def verify_audit(self) -> AuditVerification:
         """Follow the audit log from its first entry to its last. Raises AuditUnreadable."""

@@ -14,7 +14,7 @@ import errno
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -185,17 +185,23 @@ class SoundFiles:
             names = {entry.name for entry in entries}
         found = SoundFolderState(without_file=[Path(name).stem for name in settled - names])
         for path in (self._store.takes_folder / name for name in names - settled - in_trash):
-            if path.stem in trashed:
-                found.unfinished.append(path)
-            elif self._is_doomed(path, known.get(path.stem)):
-                found.doomed.append(path)
-            elif path.stem in known:
-                found.unfinished.append(path)
-            elif path.suffix in (".take", ".new") and has_key(path):  # a crash before its row: the recorder rescues it
-                found.not_taken_in.append(path)
-            else:
-                found.unclaimed.append(path)
+            with suppress(FileNotFoundError):  # an open desk has renamed or deleted it meanwhile
+                self._list_of(path, found, known, trashed).append(path)
         return found
+
+    def _list_of(
+        self, path: Path, found: SoundFolderState, known: Mapping[str, bool], trashed: Collection[str]
+    ) -> list[Path]:
+        """The list of `found` that a file belongs to; `known`: whether each recording needs its file."""
+        if path.stem in trashed:
+            return found.unfinished
+        if self._is_doomed(path, known.get(path.stem)):
+            return found.doomed
+        if path.stem in known:
+            return found.unfinished
+        if path.suffix in (".take", ".new") and has_key(path):  # a crash before its row: the recorder rescues it
+            return found.not_taken_in
+        return found.unclaimed
 
     def _is_doomed(self, path: Path, wanted: bool | None) -> bool:
         """Whether to delete a file; `wanted`: its recording needs it, was deleted, or (None) has no row."""
