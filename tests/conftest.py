@@ -82,6 +82,7 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
     for name in list(os.environ):
         if name.startswith("VBDESK_"):
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")

@@ -66,7 +66,7 @@ def test_what_was_saved_comes_back_in_an_empty_place(tmp_path, postgresql, tools
 
     found = {finding.topic: finding for finding in run_checks(after)}
     assert {topic for topic, finding in found.items() if finding.health is Health.MEND} <= {"workers", "queue"}
-    assert found["audio"].sentence == "The audio of 1 job is there, and no file without a job."
+    assert found["audio"].sentence == "The audio of 1 job is there, and every file belongs to a job."
     restored = load_settings(after)
     with closing(open_database(restored)) as database, database.reading() as connection:
         assert connection.execute(sa.select(jobs.c.job_id)).scalars().all() == [job_id]

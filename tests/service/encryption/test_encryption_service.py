@@ -408,7 +408,7 @@ def test_a_plain_recording_copied_into_the_store_is_detected_and_encrypted(serve
     stored.write_bytes(SPEECH.read_bytes())
     folder = ("--data-dir", served.data_dir)
     checked = run("doctor", "--service", *folder, "--key-stdin", text=key_file.read_text())
-    assert "1 recordings in the store are not encrypted" in checked.output.replace("\n      ", " ")
+    assert "1 recording in the store is not encrypted" in checked.output.replace("\n      ", " ")
     assert operate(served.data_dir, "encryption", "status")["plain_recordings"] == 1
     again = serve(key_file=str(key_file))
     again.headers = served.headers

@@ -322,15 +322,16 @@ def test_the_doctor_tells_what_is_due_and_what_was_given_up(bench, made):
     def told():
         return [finding.sentence for finding in look_at_readings(database, settings)]
 
-    assert told() == ["None whose recording is kept."]
+    assert told() == ["Every reading whose recording is kept is of the current calibration."]
     recorded(bench, 1)
-    assert told()[0].startswith(
-        f"1 of groups are not of calibration {NEW}, and their recordings are kept. They are made"
-    )
+    assert told() == [
+        f"Readings of an earlier calibration than {NEW} whose recording is kept: 1. "
+        "The service makes them again while no job waits."
+    ]
     off = settings.model_copy(update={"recompute_after_upgrade": False})
     assert "turn on recompute_after_upgrade" in look_at_readings(database, off)[0].sentence
     for _ in range(MOST_TRIES):
         task = made(analyse_badly)
         task.round()
         task.stop()
-    assert told()[0].startswith("1 could not be made again in 3 attempts")
+    assert told()[0].startswith("Readings that could not be made again in 3 attempts: 1.")

@@ -617,7 +617,7 @@ def test_the_doctor_finds_a_mismatch_and_too_many_orphans_and_changes_nothing(da
     shutil.copy(tmp_path / "right.db", data_dir / "vbdesk.db")
     answer(data_dir, "database", "upgrade")
     found = {finding.topic: finding for finding in run_checks(data_dir, whole=False)}["database and object store"]
-    assert (found.health, "the next start pairs them" in found.sentence) == (Health.OK, True)
+    assert (found.health, "The next start pairs them" in found.sentence) == (Health.OK, True)
     assert not (data_dir / "objects" / "store-id").exists()
     for number in range(40):
         name = f"019ca000-0000-7000-8000-{number:012}"
