@@ -201,6 +201,7 @@ def opened(pair, open_page, qtbot, workspace):
     page = open_page(*(RecordingRoute(take_id=take_id) for take_id in pair))
     qtbot.waitUntil(lambda: page.left_card.button.isEnabled() and page.right_card.button.isEnabled())
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()  # what the last task found is shown
     return page
 
 
@@ -220,12 +221,12 @@ def test_researchers_see_the_own_usual_range_of_both(course, open_page, workspac
     assert "wn usual range" not in words_of(page.features)
 
 
-def test_levels_facts_and_differences_stand_side_by_side(opened, pulse_job):
+def test_levels_facts_and_differences_stand_side_by_side(opened, pulse_job, qtbot):
     shipped = pulse_job.result.signals[0].sign_version
-    assert "Three levels higher, more than chance" in words_of(opened.signs)
+    qtbot.waitUntil(lambda: "Three levels higher, more than chance" in words_of(opened.signs))
     for card, length in ((opened.left_card, "0:16"), (opened.right_card, "0:32")):
-        words = words_of(card)
-        assert all(part in words for part in ("Pulse analysis", shipped, "Reading passage", "Headset", length))
+        expected = ("Pulse analysis", shipped, "Reading passage", "Headset", length)
+        qtbot.waitUntil(lambda card=card, expected=expected: all(part in words_of(card) for part in expected))
 
 
 def test_nothing_against_it_is_said_too(opened):
@@ -276,7 +277,7 @@ def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, 
     qtbot.waitUntil(lambda: len(reads) == 2)
     read_twice.set()
     qtbot.waitUntil(lambda: not model._disk.busy and not workspace.tasks.busy and len(loaded) >= 2)
-    assert loaded == list(model.playback.sides)
+    assert sorted(loaded, key=model.playback.sides.index) == list(model.playback.sides)  # in either order
     model.leave()
 
 
