@@ -12,7 +12,7 @@ from installers import pins
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "packaging" / "locks" / "run.txt"
 AUTHORS = "the vbdesk authors"
-"""Whom packages name as their maker. The project has no public address yet, so they name none."""
+"""The maker that packages name. The project has no public address yet, so they give none."""
 
 
 def version() -> str:

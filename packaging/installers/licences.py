@@ -16,7 +16,7 @@ _NAMED = (
     (r"\bMPL-2", ("MPL-2.0",)),
     (r"\bGCC-exception-3", ("GCC-exception-3.1", "GPL-3.0")),
 )
-"""Long texts that a licence stands for. Where a component leaves a choice, the first of its licences is taken."""
+"""Long texts that belong to a licence. Where a component leaves a choice, the first of its licences is taken."""
 
 _FILE = re.compile(
     r"(\w+_)?(LICEN[CS]E|COPYING|NOTICE|COPYRIGHT|AUTHORS|OFL)([-._ ].*)?|ThirdPartyNotices\.txt|license_notes\.md"
@@ -58,7 +58,7 @@ def texts_of(distribution: Distribution) -> list[tuple[str, str]]:
 
 
 def standard_names(licence: str) -> list[str]:
-    """Names of the standard texts that a licence stands for: `LGPL-3.0`, `GPL-3.0`."""
+    """Names of the standard texts that belong to a licence: `LGPL-3.0`, `GPL-3.0`."""
     return list(dict.fromkeys(name for pattern, names in _NAMED if re.search(pattern, licence) for name in names))
 
 

@@ -41,8 +41,8 @@ class ClientError(Exception):
     """Base of all errors of this package.
 
     Attributes:
-        reason: what happened, for whoever tries again automatically.
-        sentence: what happened and what the person can do, for whoever does not.
+        reason: what happened, for a program that tries again by itself.
+        sentence: what happened and what the person can do, for a program that does not.
         code: the service's error code; None if it gave none.
         status: the HTTP status; None if there was no answer.
     """
