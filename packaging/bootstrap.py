@@ -178,7 +178,7 @@ def install(job: str) -> None:
         # tests compile what they import; compiling everything takes as long as the rest of the installation
         install_lock(VENV, LOCKS[job], *(["--no-compile"] if job == "test" else []))
         # the lock includes the build backend
-        pip(VENV, "--no-deps", "--no-build-isolation", "-e", ".")
+        pip(VENV, "install", "--no-deps", "--no-build-isolation", "-e", ".")
         if generators is not None:
             generators.result()
     stamp.write_text(fingerprint(job))
@@ -190,13 +190,17 @@ def compile_catalogs() -> None:
 
 
 def pip(venv: Path, *arguments: str | Path) -> None:
-    """Install into a virtual environment."""
-    run(venv_bin("python", venv), "-m", "pip", "install", "--disable-pip-version-check", "-q", *arguments, quiet=True)
+    """Run pip in a virtual environment."""
+    run(venv_bin("python", venv), "-m", "pip", "--disable-pip-version-check", "-q", *arguments, quiet=True)
 
 
 def install_lock(venv: Path, lock: Path, *options: str) -> None:
-    """Install a lock file, wheels only: backends that build from source are not locked."""
-    pip(venv, "--require-hashes", "--only-binary", ":all:", *options, "-r", lock)
+    """Install a lock file without resolving, wheels only, and check that it is complete.
+
+    With dependencies, pip looks for the newest release of what a package asks for with an extra, and refuses its hash.
+    """
+    pip(venv, "install", "--no-deps", "--require-hashes", "--only-binary", ":all:", *options, "-r", lock)
+    pip(venv, "check")
 
 
 def install_generators() -> None:
@@ -271,7 +275,7 @@ def test_matrix() -> int:
             if not venv_bin("python", venv).exists():
                 run(program, "-m", "venv", venv, quiet=True)
             install_lock(venv, LOCKS["test"], "--no-compile")
-            pip(venv, "--no-deps", "--no-build-isolation", "-e", ".")
+            pip(venv, "install", "--no-deps", "--no-build-isolation", "-e", ".")
         except Unmet as unmet:
             say(str(unmet))
             failed.append(f"installation with Python {version}")
