@@ -15,11 +15,11 @@ from vbdesk.desk.account.update_notice_model import ASK_EVERY_S, UpdateNoticeVie
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ui.managed_note import ManagedNote
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words

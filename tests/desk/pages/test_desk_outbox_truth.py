@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_recordings import NOON, recording
 
-from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.outbox.actions import selection_of
 from vbdesk.desk.outbox.banner import BannerAction, banner_of
 from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditVerification

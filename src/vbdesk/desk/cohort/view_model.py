@@ -12,12 +12,12 @@ from vbdesk.clock import Clock
 from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.models.subjects_export import SubjectsExport
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
 from vbdesk.language import N_, _, formats, joined, ngettext, pgettext, translated

@@ -12,12 +12,12 @@ from vbdesk.capture.playback import Player
 from vbdesk.capture.spectrogram import shades_of, spectrogram_db
 from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, side_of
 from vbdesk.desk.compare.pair_playback import PairPlayback
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library

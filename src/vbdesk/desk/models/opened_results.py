@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QObject, Slot
 
+from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.tasks import TaskContext, TaskOwner
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 

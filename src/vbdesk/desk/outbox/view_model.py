@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
 from vbdesk.desk.outbox.bundles import BundleWork
@@ -18,7 +19,6 @@ from vbdesk.desk.outbox.trash_rows import TrashRow
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.course_corrections import CourseCorrection

@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimeZone, Signal, Slot
 from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.consent_text import subject_language
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner

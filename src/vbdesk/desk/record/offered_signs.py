@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.catalog import Sign
-from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
-from vbdesk.desk.models.sync_state import NextStep
+from vbdesk.desk.flow.sync_state import NextStep
 from vbdesk.desk.record.announcements import Announcements
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin

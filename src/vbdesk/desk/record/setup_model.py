@@ -13,10 +13,10 @@ from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, is_available, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.flow.sync_state import NextStep, SyncState
 from vbdesk.desk.models.language_choice import language_name
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.subject_detail import detail_fault
-from vbdesk.desk.models.sync_state import NextStep, SyncState
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner

@@ -7,6 +7,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.report_look import ReportLook
@@ -14,10 +16,8 @@ from vbdesk.desk.models.report_print import ReportPrint
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
 from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.imports.speaker_checks import confirm_voice
 from vbdesk.outbox.library.audit import AuditAction

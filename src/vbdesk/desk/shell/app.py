@@ -15,6 +15,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.help.view_model import HelpViewModel
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.models.app_lock import AppLock
@@ -37,7 +38,6 @@ from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.routes import page_of_file
 from vbdesk.desk.ui.theme import Theme, app_theme

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
+from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.items import RecordingItem

@@ -8,19 +8,19 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.arrived_results import ArrivedResults
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.shell.reading_language import ReadingLanguage
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.language import joined, message
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.consent_text import subject_language
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus

@@ -9,14 +9,14 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import moment_in_sentence
 from vbdesk.language import _, joined, ngettext
