@@ -73,6 +73,7 @@ def test_texts_fields_and_plurals_follow_the_language(german):
     assert _("The file {path} is missing.", path="a{b}.wav") == "Die Datei a{b}.wav fehlt."
     assert ngettext("{count} recording waits.", "{count} recordings wait.", 1) == "1 Aufnahme wartet."
     assert ngettext("{count} recording waits.", "{count} recordings wait.", 1234) == "1234 Aufnahmen warten."
+    assert ngettext("{count} recording waits.", "{count} recordings wait.", 0) == "0 Aufnahmen warten."
     assert _("{share:.1%} of {seconds:,.1f} s", share=0.125, seconds=1234.56) == "12,5\u00a0% von 1.234,6 s"
     assert pgettext("verb", "Open") == "Öffnen"
     assert pgettext("state", "Open") == "Open"
@@ -93,6 +94,13 @@ def test_sentences_and_nested_messages_are_translated_each(german):
     assert both == "Paused. 2 recordings wait."
     assert translated(both) == "Angehalten. 2 Aufnahmen warten."
     assert translated(message("The file {path} is missing.", path=inner)) == "Die Datei 2 Aufnahmen warten. fehlt."
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 Aufnahmen warten."), (1, "1 Aufnahme wartet.")])
+def test_a_kept_count_chooses_the_translated_form(german, count, text):
+    kept = plural_message("{count} recording waits.", "{count} recordings wait.", count)
+    for each in (kept, read_message(written_message(kept)), pickle.loads(pickle.dumps(kept))):
+        assert translated(each) == text
 
 
 def test_a_text_without_a_translation_stays_english(german):

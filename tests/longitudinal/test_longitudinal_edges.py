@@ -377,3 +377,12 @@ def test_inconsistent_parameters_are_refused(section, change, complaint):
 
 def test_every_catalogued_sign_has_its_class():
     assert set(shipped_parameters().signs.class_of) == {sign.value for sign in SignName}
+
+
+@pytest.mark.parametrize(("per_30_days", "direction"), [(0.008, "stable"), (0.012, "rising"), (-0.012, "falling")])
+def test_a_slope_below_the_least_is_stable_however_certain_it_is(histories, per_30_days, direction):
+    days = range(90)
+    trend = sign_of(read(histories, histories.series(days, [0.3 + per_30_days * day / 30 for day in days]), 90.0)).trend
+    low, high = trend.interval
+    assert low * high > 0, "the interval leaves out zero"
+    assert trend.direction == direction

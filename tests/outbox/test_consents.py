@@ -60,8 +60,9 @@ def test_a_second_kind_does_not_replace_the_first():
     assert status_of(events, EIGHT + 2 * DAY).kind is ConsentKind.CLINICAL
 
 
-def test_any_withdrawal_ends_a_consent_whose_kind_is_not_known():
-    events = [given(ConsentKind.NOT_STATED, EIGHT), withdrawn(ConsentKind.RESEARCH, EIGHT + DAY)]
+@pytest.mark.parametrize("kind", list(ConsentKind))
+def test_any_withdrawal_ends_a_consent_whose_kind_is_not_known(kind):
+    events = [given(ConsentKind.NOT_STATED, EIGHT), withdrawn(kind, EIGHT + DAY)]
     assert not status_of(events, EIGHT).in_force
 
 

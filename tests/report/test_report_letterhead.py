@@ -24,9 +24,9 @@ def chunk(kind: bytes, body: bytes) -> bytes:
     return len(body).to_bytes(4) + kind + body + zlib.crc32(kind + body).to_bytes(4)
 
 
-def png(width: int, height: int, pixels: bytes | None = None) -> bytes:
+def png(width: int, height: int, pixels: bytes | None = None, interlaced: int = 0) -> bytes:
     rows = (b"\x00" + bytes(width * 3)) * height if pixels is None else pixels
-    header = width.to_bytes(4) + height.to_bytes(4) + bytes((8, 2, 0, 0, 0))
+    header = width.to_bytes(4) + height.to_bytes(4) + bytes((8, 2, 0, 0, interlaced))
     parts = (chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
@@ -79,6 +79,7 @@ def test_a_plain_logo_stands_in_the_report(logo: bytes) -> None:
         (png(30, 9).replace(b"IDAT", b"IDAX"), "damaged"),
         (png(30, 9, b"short"), "damaged"),
         (png(30, 9, bytes(9_000_000)), "damaged"),
+        (png(30, 9, interlaced=1), "damaged"),
         (png(9000, 9000, b""), "too large"),
         (b"\x89PNG\r\n\x1a\n", "damaged"),
     ],

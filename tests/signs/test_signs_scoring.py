@@ -75,7 +75,10 @@ def test_levels_change_at_the_cuts_and_stop_at_the_cap(calibration, name):
     cap = LEVEL_ORDER.index(sign.max_level)
     for below, (level, cut) in zip(LEVEL_ORDER, sign.cuts.items(), strict=False):
         assert index_to_level(sign, cut) is LEVEL_ORDER[min(LEVEL_ORDER.index(level), cap)]
-        assert index_to_level(sign, cut - 0.001) is LEVEL_ORDER[min(LEVEL_ORDER.index(below), cap)]
+        for rounding in (1e-12, 5e-10):
+            assert index_to_level(sign, cut - rounding) is LEVEL_ORDER[min(LEVEL_ORDER.index(level), cap)]
+        for shortfall in (1e-8, 0.001):
+            assert index_to_level(sign, cut - shortfall) is LEVEL_ORDER[min(LEVEL_ORDER.index(below), cap)]
     assert index_to_level(sign, 50.0) is sign.max_level
 
 

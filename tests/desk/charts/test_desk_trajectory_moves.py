@@ -151,3 +151,21 @@ def test_the_pointer_shows_the_nearest_recording_in_all_charts(view, chart, plot
     qtbot.mouseMove(plot.viewport(), QPoint(round(plot.x_of(at)) + 1, plot.height() // 2))
     assert view.cursor_moment == at
     assert "Mood Disruption" in view.tip.words()
+
+
+def test_a_moment_is_scrolled_to_with_a_margin(view):
+    view.show_last(30)
+    time, margin = view.time, 0.012 * view.time.seconds
+    earlier = time.start - 10 * DAY_S
+    time.scroll_to(earlier)
+    assert earlier - time.start == pytest.approx(margin, rel=1e-3)
+    later = time.end + 5 * DAY_S
+    time.scroll_to(later)
+    assert time.end - later == pytest.approx(margin, rel=1e-3)
+    near = time.end - 0.5 * margin
+    time.scroll_to(near)
+    assert time.end - near == pytest.approx(margin, rel=1e-3)
+    inside = time.start + 0.5 * time.seconds
+    before = time.start
+    time.scroll_to(inside)
+    assert time.start == before
