@@ -16,13 +16,12 @@ Debian 12 with Python 3.11. On Windows and macOS it installs wheels only; this i
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,19 +31,11 @@ LOCKS = {job: ROOT / "packaging" / "locks" / f"{job}.txt" for job in ("run", "te
 # Tests generate clients from the API description. The generators' requirements conflict with ours.
 GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
-PLATFORM_TYPES = ROOT / "packaging" / "platform_types.py"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 SECTIONS = ("run", "rig", "test", "soak")  # each needs those before it
 OLDEST_PYTHON = (3, 11)
-# Tests of these folders drive real windows and microphones, where most of the time is waiting.
-WAITING_FOLDERS = ("tests/capture", "tests/e2e")
-# Both groups run at the same time: the second leaves the processors idle most of the time.
 PROCESSORS = os.cpu_count() or 1
-SHARING = ("-n", str(PROCESSORS + 2), "--dist", "worksteal")  # each waits some of its time
-WAITING = ("-n", "2", "--dist", "load", "--maxschedchunk", "1")
 
-# `check` leaves these out: they start clusters, foreign programs or real windows, or run for minutes.
-LONG_FOLDERS = ("e2e", "soak", "benchmarks", "service/cluster", "service/conformance", "service/generated")
 NEWER_PYTHONS = ("3.12", "3.13", "3.14")
 # What depends on the version of Python: the engine's SQL, child processes, the keyring, compiled packages.
 KEY_TESTS = (
@@ -59,8 +50,6 @@ KEY_TESTS = (
     "tests/cli/test_starting.py",
     "tests/test_own_process.py",
 )
-
-ALWAYS_CHECKED = ("tests/test_architecture.py", "tests/test_house.py")
 
 
 class Unmet(Exception):
@@ -86,7 +75,7 @@ def run(*command: str | Path, quiet: bool = False, env: dict[str, str] | None = 
     if done.returncode:
         if quiet:
             print(done.stdout, file=sys.stderr)
-        raise Unmet(f"This command failed: {' '.join(str(part) for part in command)}")
+        raise Unmet(f"This step failed. To repeat it alone:\n    {shlex.join(str(part) for part in command)}")
 
 
 def package_sections() -> dict[str, list[str]]:
@@ -186,6 +175,7 @@ def install(job: str) -> None:
 
 def compile_catalogs() -> None:
     """Compile the translations that changed since: an installation that is kept does not do so."""
+    say("compiling the translations that changed")
     run(venv_bin("python"), ROOT / "packaging" / "translations.py", "compile")
 
 
@@ -217,8 +207,12 @@ def install_generators() -> None:
 
 
 def start(*command: str | Path) -> int:
-    """Run a command; return its exit status."""
-    child = subprocess.Popen([str(part) for part in command])
+    """Become a command, so that signals reach it and its exit status is ours; on Windows, run it and wait."""
+    arguments = [str(part) for part in command]
+    sys.stdout.flush()
+    if os.name == "posix":
+        os.execv(arguments[0], arguments)
+    child = subprocess.Popen(arguments)
     while True:
         try:
             return child.wait()
@@ -229,28 +223,6 @@ def start(*command: str | Path) -> int:
 def write_bytecode() -> None:
     """Let Python keep compiled files, or each of the many processes compiles all of vbdesk again."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-def run_static_checks() -> list[str]:
-    """Run the checks of style, types and imports in parallel; return those that failed."""
-    checks: list[tuple[str, list[str | Path]]] = [
-        ("ruff check", [venv_bin("ruff"), "check", "."]),
-        ("ruff format", [venv_bin("ruff"), "format", "--check", "."]),
-        ("mypy --strict", [venv_bin("mypy"), "--strict"]),
-        ("import-linter", [venv_bin("lint-imports")]),
-    ]
-    started = [
-        subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _, command in checks
-    ]
-    failed = []
-    for (name, _), child in zip(checks, started, strict=True):
-        output, _ = child.communicate()
-        say(name)
-        print(output, end="", flush=True)
-        if child.returncode:
-            failed.append(name)
-    return failed
 
 
 def installed_interpreters() -> dict[str, str]:
@@ -280,107 +252,12 @@ def test_matrix() -> int:
             say(str(unmet))
             failed.append(f"installation with Python {version}")
             continue
-        if start(venv_bin("python", venv), "-m", "pytest", "-q", "-n", str(PROCESSORS), *KEY_TESTS):
+        tests = [venv_bin("python", venv), "-m", "pytest", "-q", "-n", str(PROCESSORS), *KEY_TESTS]
+        if subprocess.run([str(part) for part in tests], check=False).returncode:
             failed.append(f"pytest with Python {version}")
-    return report(failed)
-
-
-def report(failed: list[str]) -> int:
-    """Print the names of failed checks; return the exit status."""
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
-
-
-def test_everything(pytest_args: list[str]) -> int:
-    """Run every check and the whole test suite, even if one fails. No test is retried."""
-    pytest = venv_bin("pytest")
-    if pytest_args:
-        failed = run_static_checks()
-        if start(pytest, *pytest_args):
-            failed.append("pytest")
-        return report(failed)
-    # compile all tests once, before several processes would do it at the same time
-    collecting = [str(pytest), "--collect-only", "-qq"]
-    compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    failed = run_static_checks()
-    compiling.wait()
-    with tempfile.TemporaryFile("w+") as output:
-        others = [[venv_bin("python"), PLATFORM_TYPES], [pytest, *WAITING, *WAITING_FOLDERS]]
-        started = [subprocess.Popen([str(part) for part in other], stdout=output, stderr=output) for other in others]
-        say("pytest")
-        if start(pytest, *SHARING, *(f"--ignore={folder}" for folder in WAITING_FOLDERS)):
-            failed.append("pytest")
-        say("types on other platforms; pytest, real windows and microphones")
-        statuses = [process.wait() for process in started]
-        output.seek(0)
-        print(output.read(), end="", flush=True)
-    failed += [
-        name for name, status in zip(("platform types", "pytest with real windows"), statuses, strict=True) if status
-    ]
-    return report(failed)
-
-
-def check_changes(path: str) -> int:
-    """Run the static checks and the unit tests of the changed files below `path`."""
-    changed = [name for name in changed_files() if Path(name).is_relative_to(path)]
-    tests = tests_of(changed)
-    say(f"{len(changed)} changed files, {len(tests)} test files")
-    failed = run_static_checks()
-    say("pytest")
-    if start(venv_bin("pytest"), "-q", "-n", str(PROCESSORS), "--dist", "worksteal", *tests):
-        failed.append("pytest")
-    return report(failed)
-
-
-def changed_files() -> list[str]:
-    """List files that differ from where this branch left `main`, committed or not."""
-    base = git("merge-base", "HEAD", "main") or ["HEAD"]
-    return sorted({*git("diff", "--name-only", base[0]), *git("ls-files", "--others", "--exclude-standard")})
-
-
-def git(*arguments: str) -> list[str]:
-    """Return the lines that git prints; none if the command fails."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.splitlines() if done.returncode == 0 else []
-
-
-def tests_of(changed: list[str]) -> list[str]:
-    """List the unit tests of changed files: tests in the same place, and those that import a changed package."""
-    packages, folders, chosen = set(), set(), set(ALWAYS_CHECKED)
-    for name in map(Path, changed):
-        if name.parts[:2] == ("src", "vbdesk") and name.suffix == ".py" and len(name.parts) > 3:
-            packages.add(".".join(name.parts[1:-1]))
-            folders.add(Path("tests", *name.parts[2:-1]))
-        elif name.parts[:2] == ("src", "vbdesk") and name.suffix == ".py":
-            packages.add(f"vbdesk.{name.stem}")
-        elif name.suffix == ".md":
-            chosen.add("tests/test_documents.py")
-        elif name.parts[0] == "resources" and len(name.parts) > 2:
-            folders.add(Path("tests", name.parts[1]))
-        elif name.parts[0] == "tests" and not name.name.startswith("test_"):
-            folders.add(name.parent)
-        elif name.parts[0] == "tests" and name.suffix == ".py":
-            chosen.add(str(name))
-    for file in (ROOT / "tests").rglob("test_*.py"):
-        test = file.relative_to(ROOT)
-        if test.parent in folders or imported_packages(file) & packages:
-            chosen.add(str(test))
-    long = [Path("tests", folder) for folder in LONG_FOLDERS]
-    return sorted(
-        test
-        for test in chosen
-        if (ROOT / test).exists() and not any(Path(test).is_relative_to(place) for place in long)
-    )
-
-
-def imported_packages(file: Path) -> set[str]:
-    """List the packages of vbdesk from which a file imports a module or a name."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("vbdesk"):
-            found |= {node.module, node.module.rpartition(".")[0]}
-    return found - {"vbdesk", ""}
 
 
 def main(arguments: list[str]) -> int:
@@ -398,9 +275,9 @@ def main(arguments: list[str]) -> int:
         os.chdir(ROOT)
         write_bytecode()
     if job == "test":
-        return test_everything(rest)
+        return start(venv_bin("python"), ROOT / "packaging" / "run_tests.py", *rest)
     if job == "check":
-        return check_changes(rest[0] if rest else ".")
+        return start(venv_bin("python"), ROOT / "packaging" / "check_changes.py", *rest)
     if job == "matrix":
         return test_matrix()
     if job == "soak":
@@ -419,3 +296,5 @@ if __name__ == "__main__":
     except Unmet as unmet:
         print(f"bootstrap: {unmet}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -490,7 +490,8 @@ def test_types_are_checked_strictly():
 
 
 def test_no_failed_test_is_retried():
-    command = (ROOT / "packaging" / "bootstrap.py").read_text(encoding="utf-8")
+    scripts = ("bootstrap", "run_tests", "check_changes", "pytest_events")
+    command = "".join((ROOT / "packaging" / f"{name}.py").read_text(encoding="utf-8") for name in scripts)
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
         assert retry not in command + settings

@@ -74,7 +74,7 @@ def test_issue_templates_have_a_name_and_a_purpose(template):
     ],
 )
 def test_the_tests_of_a_change_are_chosen(changed, chosen, left_out):
-    tests = load_script("bootstrap").tests_of([changed])
+    tests = load_script("choose_tests").tests_of([changed])
     assert [test for test in tests if test.startswith(chosen)]
     assert [test for test in tests if test.startswith(left_out)] == []
 

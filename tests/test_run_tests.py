@@ -1,0 +1,305 @@
+"""The runner of the whole suite, with small suites that fail in every way."""
+
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from patience import PATIENCE_S, until
+
+sys.path.append(str(Path(__file__).parents[1] / "packaging"))
+
+import run_tests
+
+PACKAGING = Path(run_tests.__file__).parent
+DRIVER = """
+import sys
+from pathlib import Path
+sys.path.append({packaging!r})
+import run_tests
+from run_tests import Run, Step, TestGroup
+
+run_tests.ROOT = Path({suite!r})
+run = Run()
+run.together([{steps}])
+sys.exit(run.summary())
+"""
+COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
+
+FAILING = """
+import logging
+import pytest
+
+def test_passes():
+    pass
+
+def test_fails():
+    print("printed by the test")
+    logging.getLogger("x").warning("logged by the test")
+    assert 1 + 1 == 3
+
+@pytest.fixture
+def broken_at_the_end():
+    yield
+    raise ValueError("not cleaned up")
+
+def test_passes_and_is_not_cleaned_up(broken_at_the_end):
+    pass
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_of_another_system(number):
+    pytest.skip("only on another system")
+
+@pytest.mark.xfail(reason="known fault", strict=True)
+def test_known_fault():
+    assert False
+"""
+UNIMPORTABLE = "import a_module_that_is_not_there"
+OTHER_GROUP = """
+import pytest
+pytest.importorskip("a_module_that_is_not_there", reason="needs a module")
+"""
+CRASHING = """
+import os
+
+def test_before():
+    pass
+
+def test_crashes():
+    os._exit(3)
+
+def test_after():
+    pass
+"""
+WAITING = """
+import subprocess, sys, threading
+from pathlib import Path
+import pytest
+
+def test_passes():
+    pass
+
+@pytest.fixture
+def service():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    Path("child").write_text(str(child.pid))
+    Path("started").touch()
+    yield
+    child.kill()
+    child.wait()
+    Path("cleaned-up").touch()
+
+def test_waits(service):
+    threading.Event().wait()
+"""
+
+
+def driver(folder, steps, **files):
+    """Write a suite and a program that runs it; returns the program's command."""
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    program = folder / "drive.py"
+    program.write_text(DRIVER.format(packaging=str(PACKAGING), suite=str(folder), steps=steps))
+    return [sys.executable, str(program)]
+
+
+def run(folder, steps, **files):
+    """Run a suite; returns the exit status and what was printed."""
+    done = subprocess.run(
+        driver(folder, steps, **files), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return done.returncode, done.stdout
+
+
+def counts(output):
+    """Passed, failed and skipped, from the last line."""
+    return tuple(map(int, COUNTS.fullmatch(output.splitlines()[-1]).groups()))
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("failing")
+    complain = [sys.executable, "-c", "print('line 7 is wrong'); raise SystemExit(2)"]
+    steps = (
+        "*(TestGroup(name, [f'test_{name}.py'], 77) for name in ('fails', 'imports', 'other')),"
+        f"Step('style', {complain!r}), Step('types', [sys.executable, '-c', 'print(123454321)'])"
+    )
+    return run(folder, steps, test_fails=FAILING, test_imports=UNIMPORTABLE, test_other=OTHER_GROUP)
+
+
+@pytest.fixture(scope="module")
+def crashing(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crashing")
+    return run(folder, "TestGroup('pytest', ['-p', 'no:randomly', 'test_crash.py'], 1)", test_crash=CRASHING)
+
+
+def test_each_test_counts_once_in_all_groups_and_so_does_a_check_that_failed(failing):
+    status, output = failing
+    assert (status, counts(output)) == (1, (1, 4, 4))
+    assert "8 tests and 2 checks in " in output
+
+
+def test_a_failure_comes_with_its_traceback_what_it_printed_and_the_command_that_repeats_it(failing):
+    _, output = failing
+    text = output[output.index("FAILED test_fails.py::test_fails\n") :]
+    text = text[: text.index("\n\n\n")]
+    assert "assert 1 + 1 == 3" in text and "printed by the test" in text and "logged by the test" in text
+    assert text.splitlines()[-1] == f"repeat: {run_tests.BIN / 'pytest'} test_fails.py::test_fails --randomly-seed=77"
+
+
+def test_the_summary_names_what_failed_with_reason_and_command(failing):
+    _, output = failing
+    summary = output[output.index("\nFailed, 4:") :]
+    assert re.search(r"  test_fails.py::test_fails: assert .+ == 3\n    \S+ test_fails.py::test_fails --", summary)
+    assert "  test_fails.py::test_passes_and_is_not_cleaned_up: ValueError: not cleaned up\n" in summary
+    assert "  test_imports.py: ImportError while importing test module" in summary
+
+
+def test_a_check_shows_its_output_and_its_command_only_if_it_fails(failing):
+    _, output = failing
+    assert "FAILED style: ended with status 2\nline 7 is wrong\nrepeat: " in output
+    command = shlex.split(output.split("line 7 is wrong\nrepeat: ")[1].splitlines()[0])
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 2
+    assert "\n123454321" not in output
+
+
+def test_skipped_tests_are_grouped_by_their_reason(failing):
+    _, output = failing
+    skipped = output[output.index("\nSkipped, 4:") : output.index("\nFailed, 4:")]
+    assert "  only on another system\n    test_fails.py (2)\n" in skipped
+    assert "  needs a module\n    test_other.py\n" in skipped
+    assert "  expected to fail: known fault\n    test_fails.py\n" in skipped
+
+
+def test_a_process_of_pytest_that_dies_is_a_failure(crashing):
+    status, output = crashing
+    assert (status, counts(output)) == (1, (1, 1, 0))
+    assert "FAILED pytest: pytest died with status 3; 2 tests did not run" in output
+    assert f"repeat: {run_tests.BIN / 'pytest'} -p no:randomly test_crash.py" in output
+
+
+def test_a_crash_in_one_of_several_processes_is_the_failure_of_its_test(tmp_path):
+    status, output = run(tmp_path, "TestGroup('pytest', ['-n', '1', 'test_crash.py'], 1)", test_crash=CRASHING)
+    assert (status, counts(output)) == (1, (2, 1, 0))
+    assert "  test_crash.py::test_crashes: " in output
+
+
+@pytest.mark.parametrize("arguments", [["-k", "of_no_test", "test_crash.py"], ["test_missing.py"], ["--unknown"]])
+def test_a_run_without_tests_is_a_failure_that_shows_what_pytest_says(tmp_path, arguments):
+    status, output = run(tmp_path, f"TestGroup('pytest', {arguments!r}, 1)", test_crash=CRASHING)
+    assert (status, counts(output)) == (1, (0, 1, 0))
+    assert re.search("deselected|file or directory not found|unrecognized arguments", output)
+
+
+def interrupted(folder, steps, times=1, **files):
+    """Interrupt a run, after its test has started, as Ctrl+C does; returns the exit status and what was printed."""
+    with (folder / "output").open("w") as output:
+        child = subprocess.Popen(driver(folder, steps, **files), stdout=output, stderr=output, start_new_session=True)
+    until((folder / "started").exists, "the test")
+    child.send_signal(signal.SIGINT)
+    if times > 1:
+        until(lambda: "interrupted; " in (folder / "output").read_text(), "the first interrupt")
+        child.send_signal(signal.SIGINT)
+    return child.wait(timeout=PATIENCE_S), (folder / "output").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no sessions and signals")
+@pytest.mark.parametrize("processes", [[], ["-n", "1"]], ids=["in one process", "with pytest-xdist"])
+def test_an_interrupt_lets_the_tests_clean_up_and_ends_with_130(tmp_path, processes):
+    arguments = [*processes, "-p", "no:randomly", "test_waits.py"]
+    status, output = interrupted(tmp_path, f"TestGroup('pytest', {arguments!r}, 1)", test_waits=WAITING)
+    assert (status, counts(output)) == (130, (1, 0, 0)), output
+    assert "\n1 tests did not run\n" in output
+    until(lambda: not is_running(int((tmp_path / "child").read_text())), "the end of what the test started")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no sessions and signals")
+def test_a_second_interrupt_ends_what_does_not_stop(tmp_path):
+    stubborn = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{WAITING}"
+    steps = "TestGroup('pytest', ['-p', 'no:randomly', 'test_waits.py'], 1)"
+    status, output = interrupted(tmp_path, steps, times=2, test_waits=stubborn)
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)  # the test had no chance to do so
+    assert (status, counts(output)) == (130, (1, 0, 0)), output
+
+
+def is_running(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_middle_of_a_long_text_is_left_out():
+    lines = [str(number) for number in range(1000)]
+    short = run_tests.shortened("\n".join(lines), 40).splitlines()
+    assert (short[:10], short[11:]) == (lines[:10], lines[-30:])
+    assert short[10] == "... 960 lines left out ..."
+
+
+class Screen(io.StringIO):
+    encoding = "ascii"
+
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+def test_the_line_of_progress_is_rewritten_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", screen := Screen(terminal=True))
+    console = run_tests.Console()
+    console.progress("1 of 2 tests")
+    console.progress("1 of 2 tests")
+    console.print("FAILED")
+    console.progress("2 of 2 tests")
+    assert screen.getvalue() == "\r\x1b[K1 of 2 tests\r\x1b[KFAILED\n\r\x1b[K2 of 2 tests"
+
+
+def test_a_log_gets_a_line_of_progress_now_and_then(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", screen := Screen(terminal=False))
+    moments = iter([0, 29, 30, 30, 31])
+    monkeypatch.setattr(run_tests.time, "monotonic", lambda: next(moments))
+    console = run_tests.Console()
+    console.progress("10 tests")
+    console.progress("20 tests")
+    console.progress("30 tests")
+    assert screen.getvalue() == "20 tests\n"
+
+
+class Group(run_tests.TestGroup):
+    """A process of pytest that runs and is never started."""
+
+    runs = True
+
+    def __init__(self, *events):
+        super().__init__("pytest", [], seed=1)
+        self._path.write_text("".join(f"{json.dumps(event)}\n" for event in events) + '{"half a li', encoding="utf-8")
+
+
+def test_the_progress_counts_all_groups_once_each_has_collected():
+    run = run_tests.Run()
+    style = run_tests.Step("style", [])
+    first = Group({"collected": 2}, {"test": "a", "outcome": "passed", "seconds": 1})
+    run.steps = [first, silent := Group(), style]
+    run._take_events(run.steps)
+    assert run.progress() == "1 of ? tests, 0 failed, 0 skipped; 1 of 1 checks, 0 failed; 0.0 min"
+    run.steps = [
+        first,
+        second := Group({"collected": 5}, {"test": "b", "outcome": "skipped", "seconds": 0, "reason": ""}),
+        style,
+    ]
+    run._take_events(run.steps)
+    assert run.progress() == "2 of 7 tests, 0 failed, 1 skipped; 1 of 1 checks, 0 failed; 0.0 min"
+    for step in (first, second, silent, style):
+        step.close()
