@@ -11,7 +11,7 @@ from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.groups import AddJobs, group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.contract.jobs import JOB_EDGES, Job, JobStatus
+from vbdesk.contract.jobs import JOB_EDGES, Job
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult
 from vbdesk.contract.uploads import UploadRequest
 from vbdesk.contract.webhooks import signature_matches, webhook_signature
