@@ -4,10 +4,11 @@ import gc
 import weakref
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 
 LONG = (
     "The disk or the network refused, so that nothing was sent; every recording stays here until it can be sent. " * 3
@@ -43,7 +44,9 @@ def window(qtbot):
 def test_nothing_moves_when_a_message_comes_and_goes(window):
     sheet = window.widget(0)
     before = [button.geometry() for button in sheet.buttons]
-    sheet.banner.say(Tone.WARN, LONG, title="Not sent", action="Try again", other="Close all")
+    sheet.banner.say(
+        Tone.WARN, LONG, NoticeAction("Try again", print), NoticeAction("Close all", print), title="Not sent"
+    )
     assert [button.geometry() for button in sheet.buttons] == before
     sheet.banner.clear()
     assert [button.geometry() for button in sheet.buttons] == before
@@ -52,7 +55,7 @@ def test_nothing_moves_when_a_message_comes_and_goes(window):
 
 def test_a_message_lies_at_the_foot_and_shows_all_of_its_words(window, qtbot):
     banner = window.widget(0).banner
-    banner.say(Tone.WARN, LONG, action="Try again")
+    banner.say(Tone.WARN, LONG, NoticeAction("Try again", print))
     assert banner.geometry().bottom() < window.height() <= banner.geometry().bottom() + 8
     assert window.rect().contains(banner.geometry())
     assert banner._sentence.height() >= banner._sentence.heightForWidth(banner._sentence.width())
@@ -62,7 +65,7 @@ def test_two_messages_lie_side_by_side_at_the_foot(window):
     sheet, other = window.widget(0), Banner()
     other.float_over(sheet)
     sheet.banner.say(Tone.OK, "ward4-0172 is on its way.")
-    other.say(Tone.OK, "The result of ward4-0172 is ready.", action="Open result")
+    other.say(Tone.OK, "The result of ward4-0172 is ready.", NoticeAction("Open result", print))
     first, second = sheet.banner.geometry(), other.geometry()
     assert not first.intersects(second)
     assert first.bottom() == second.bottom()
@@ -113,7 +116,7 @@ def test_reserved_room_stays_when_the_message_goes(window):
     sheet.layout().insertWidget(0, held)
     sheet.layout().activate()
     before = [button.geometry() for button in sheet.buttons]
-    held.say(Tone.INFO, "Short.", action="Pause all")
+    held.say(Tone.INFO, "Short.", NoticeAction("Pause all", print))
     sheet.layout().activate()
     assert [button.geometry() for button in sheet.buttons] == before
 
@@ -131,3 +134,47 @@ def test_a_message_and_its_page_are_freed_without_the_garbage_collector(qtbot):
         assert freed() is None
     finally:
         gc.enable()
+
+
+def test_a_press_goes_through_while_the_message_only_counts_on(window, qtbot):
+    done, banner = [], window.widget(0).banner
+    cancel = NoticeAction("Cancel", lambda: done.append("cancel"))
+    banner.say(Tone.INFO, "1 of 9", cancel)
+    qtbot.mousePress(banner.button, Qt.MouseButton.LeftButton)
+    banner.say(Tone.INFO, "2 of 9", cancel)
+    qtbot.mouseRelease(banner.button, Qt.MouseButton.LeftButton)
+    assert done == ["cancel"]
+
+
+def test_a_press_that_began_on_an_earlier_message_does_nothing(window, qtbot):
+    done, banner = [], window.widget(0).banner
+    banner.say(Tone.INFO, "Saved.", NoticeAction("Open", lambda: done.append("open")))
+    qtbot.mousePress(banner.button, Qt.MouseButton.LeftButton)
+    banner.say(Tone.WARN, "Destroy it?", NoticeAction("Destroy", lambda: done.append("destroy")))
+    qtbot.mouseRelease(banner.button, Qt.MouseButton.LeftButton)
+    assert done == []
+    qtbot.mouseClick(banner.button, Qt.MouseButton.LeftButton)
+    assert done == ["destroy"]
+
+
+def test_closing_tells_the_notice_and_does_none_of_its_actions(window, qtbot):
+    done, banner = [], window.widget(0).banner
+    undo = NoticeAction("Undo", lambda: done.append("undo"))
+    for actions in ((undo,), (undo, close_action())):
+        banner.show_notice(Notice(Tone.INFO, "Deleted.", actions, closed=lambda: done.append("closed")))
+        close = banner._close if len(actions) == 1 else banner.other_button
+        assert (banner._close.isVisible(), banner.other_button.isVisible()) == (len(actions) == 1, len(actions) == 2)
+        qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+        assert not banner.isVisible()
+        for button in (banner.button, banner.other_button, banner.print_button):
+            button.click()  # as a press that was on its way
+    assert done == ["closed", "closed"]
+
+
+def test_a_message_is_withdrawn_by_its_topic_only(window):
+    banner = window.widget(0).banner
+    banner.say(Tone.WARN, "The service does not answer.", topic="offline")
+    banner.withdraw("progress")
+    assert banner.isVisible()
+    banner.withdraw("offline")
+    assert not banner.isVisible()

@@ -10,6 +10,7 @@ from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 
 ANSWER = Path(__file__).parent / "data" / "job_pulse_moderate.json"
@@ -106,3 +107,19 @@ def test_nothing_is_said_while_a_person_is_recorded(desk, qtbot, monkeypatch):
     desk.window.recording_changed.emit(True)
     assert not notice.banner.isVisible()
     assert desk.window.page().model.phase is RecordPhase.READY
+
+
+def test_the_button_opens_what_the_message_names_after_one_of_two_results_was_opened(desk, qtbot):
+    banner = desk.window.results.banner
+    for take_id, subject in (("take-1", "ward4-0172"), ("take-2", "ward4-0173")):
+        under_way(desk, take_id, subject)
+        qtbot.waitUntil(lambda take_id=take_id: take_id in desk.workspace.arrived._moving)
+    for take_id in ("take-1", "take-2"):
+        finish(desk, take_id)
+    qtbot.waitUntil(lambda: "2 results" in banner.words())
+    item = desk.workspace.library.get("take-1")
+    route = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
+    desk.workspace.navigator.open("result", route)
+    assert ("ward4-0173" in banner.words(), banner.button.text()) == (True, "Open result")
+    banner.button.click()
+    assert desk.window.page().view_model.view.group_id == "ward4-0173"

@@ -177,8 +177,8 @@ def test_other_recordings_chosen_withdraw_both_buttons(opened, workspace, shelf,
     page, take_id = opened()
     choose(page)
     assert not page.notice.isVisible()
-    page.view_model.actions.act_on_notice(other=True)
-    page.view_model.actions.act_on_notice()
+    page.notice.other_button.click()
+    page.notice.button.click()
     assert workspace.library.get(take_id).audio_gone_at is None
     assert workspace.library.erasures.due() == []
 

@@ -62,7 +62,8 @@ def test_yes_it_is_this_person_ends_the_question_for_good(shelf, workspace, puls
     assert page.question.other_button.text() == "Yes, it is this person"
     page.question.other_button.click()
     qtbot.waitUntil(lambda: not page.question.isVisible())
-    qtbot.waitUntil(lambda: page.banner.words().startswith("Noted: it is this person."))
+    noted = f"{page.view_model.view.title} Noted: it is this person."
+    qtbot.waitUntil(lambda: page.banner.words().startswith(noted))
     find(library, take_id, comparison_rules().unlike_below - 0.2)  # compared again
     page.opened(RecordingRoute(take_id=take_id))
     qtbot.waitUntil(lambda: page.view_model.view.reading is not None)

@@ -13,7 +13,7 @@ from vbdesk.contract.catalog import Sign
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.record import import_model
 from vbdesk.desk.record.view_model import RecordPhase
-from vbdesk.desk.ui.banner import Tone
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.outbox.imports.import_row import FileFacts
 from vbdesk.outbox.library.states import OutboxState

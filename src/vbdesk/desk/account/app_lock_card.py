@@ -5,10 +5,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.app_lock import LOCK_AFTER, USUAL_LOCK_AFTER, AppLock, LockChoice
 from vbdesk.desk.models.unlocking import passphrase_fault
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.shortcuts import key_words
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role

@@ -21,7 +21,7 @@ from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.view_model import AccountViewModel, Tested
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.ui.badges import Chip, ChipLook
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
@@ -30,6 +30,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.margins import margins
 from vbdesk.desk.ui.next_turn import in_next_turn
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -39,6 +40,7 @@ from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import shown_name
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
+_REMOVAL, _KEYRING = "removal", "keyring"  # topics of messages
 _COLUMN, _PROFILE_WIDTH = 960, 220
 _SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program", "profiles"
 _NEAR = 24
@@ -70,13 +72,10 @@ class AccountPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self._to_remove: str | None = None
         self._lines: tuple[ProfileLine, ...] = ()
         self._renaming: str | None = None
-        self._asks_for_keyring = False
         self.built, self._in_front, self._at_language = False, False, False
         self.banner = Banner()
-        self.banner.acted.connect(self._on_banner)
         self._column = QWidget()
         self._cards = QVBoxLayout(self._column)
         self._cards.setContentsMargins(margins(0, 0, 16, 0))
@@ -373,21 +372,12 @@ class AccountPage(QWidget):
         return row
 
     def _ask_to_remove(self, entry: ProfileLine) -> None:
-        self._to_remove = entry.profile_id
         self.banner.say(
             Tone.WARN,
             _("Remove {name}? Its key is deleted from this computer; its recordings stay.", name=entry.name),
-            action=_("Remove"),
+            NoticeAction(_("Remove"), partial(self.view_model.profiles.remove, entry.profile_id)),
+            topic=_REMOVAL,
         )
-
-    @Slot()
-    def _on_banner(self) -> None:
-        if self._to_remove is not None:
-            self.view_model.profiles.remove(self._to_remove)
-            self._to_remove = None
-        elif self._asks_for_keyring:
-            self.view_model.try_again()
-        self.banner.clear()
 
     @Slot(object)
     def _show_status(self, status: SyncStatus) -> None:
@@ -395,12 +385,11 @@ class AccountPage(QWidget):
         self.connection.setText(translated(status.sentence))
         ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
         self.connection.set_ink("warn" if status.on_hold else ink)
-        asks = status.on_hold is Fix.UNLOCK_KEYRING
-        if asks and self._to_remove is None:
-            self.banner.say(Tone.WARN, translated(status.sentence), action=_("Try again"))
-        elif self._asks_for_keyring and not asks:
-            self.banner.clear()
-        self._asks_for_keyring = asks
+        if status.on_hold is not Fix.UNLOCK_KEYRING:
+            self.banner.withdraw(_KEYRING)
+        elif self.banner.topic != _REMOVAL:
+            again = NoticeAction(_("Try again"), self.view_model.try_again)
+            self.banner.say(Tone.WARN, translated(status.sentence), again, topic=_KEYRING)
 
     @Slot()
     def _test(self) -> None:
@@ -435,9 +424,8 @@ class AccountPage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self._to_remove = None
         self.rules.show_failure()
-        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
+        self.banner.say(Tone.FAIL, sentence, close_action())
 
     @Slot(object)
     def _on_written(self, file: Path) -> None:

@@ -5,10 +5,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.app_lock import AppLock, LockChoice
 from vbdesk.desk.models.unlocking import PassphraseViewModel, passphrase_fault
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import Field, SecretField
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _

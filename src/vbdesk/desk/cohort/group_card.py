@@ -5,13 +5,14 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupReading
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import LineField, TickBox
 from vbdesk.desk.ui.heat_map import HeatLegend
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, pgettext
@@ -32,7 +33,6 @@ class CohortGroupView(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self.banner = Banner()
-        self.banner.acted.connect(view_model.reload)
         self.table = CellView(
             _("Levels by sign in this group"), view_model.table, _WIDTHS, stretch=1, row_height=40, least_stretch=_BAR
         )
@@ -161,7 +161,7 @@ class CohortGroupView(QWidget):
         if not sentence:
             self.banner.clear()
             return
-        self.banner.say(Tone.WARN, sentence, action=_("Try again"))
+        self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload, stays=True))
         if self._stack.currentIndex() == 0:
             self.empty.say(self.view_model.group_id, _("There is nothing to show until the service answers."))
 

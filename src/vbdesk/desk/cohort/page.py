@@ -14,7 +14,7 @@ from vbdesk.desk.models.fhir_banner import FhirBanner
 from vbdesk.desk.models.look_menu import LookMenu
 from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.tasks import Progress
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
@@ -23,6 +23,7 @@ from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.heat_map import HeatLegend
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -39,6 +40,7 @@ _NARROW = 960
 _HEAD_ROOM, _LEAST_ABOUT = 270, 110
 _FIELDS, _MARGINS_PX = 420, 92  # width of search, tag and order; of the page
 _ANY_TAG = N_("Any tag")
+_UNREAD, _PROGRESS = "unread", "progress"  # topics of messages
 
 
 class CohortPage(QWidget):
@@ -54,8 +56,6 @@ class CohortPage(QWidget):
         group.setParent(self)
         self.group: CohortGroupView | None = None
         self.banner = Banner()
-        self.banner.acted.connect(self._on_banner)
-        self._act = ""
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
@@ -77,7 +77,6 @@ class CohortPage(QWidget):
         self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
         self.printing.wanted.connect(self.print_report)
         self.sending.wanted.connect(self.send)
-        self.banner.print_wanted.connect(self._print_again)
         view_model.subjects_export.progressed.connect(self._on_export_progress)
         view_model.subjects_export.done.connect(self._on_subjects_exported)
         view_model.subjects_export.failed.connect(self._on_failed)
@@ -121,12 +120,6 @@ class CohortPage(QWidget):
     def send(self) -> None:
         """Send the subjects that are shown to the FHIR server."""
         self.view_model.subjects_export.send(self._shown())
-
-    @Slot()
-    def _print_again(self) -> None:
-        export = self.view_model.subjects_export
-        if export.printable is not None:
-            export.printing.start(export.printable)
 
     def _shown(self) -> list[str]:
         reading = self.view_model.reading
@@ -369,10 +362,10 @@ class CohortPage(QWidget):
     @Slot(object)
     def _on_unread(self, unread: Unread) -> None:
         """Offer to read more, unless another message is shown."""
-        if self._act not in ("", "read"):
+        if not self.banner.empty and self.banner.topic != _UNREAD:
             return
         if not unread.subjects:
-            self._say_nothing()
+            self.banner.clear()
             return
         sentence = ngettext(
             "{count:,} subject has results at the service that were not read here. Reading them takes {time}.",
@@ -380,13 +373,13 @@ class CohortPage(QWidget):
             unread.subjects,
             time=unread.words,
         )
-        self._say(Tone.INFO, sentence, _("Read them"), "read")
+        read = NoticeAction(_("Read them"), self.view_model.read_service)
+        self.banner.say(Tone.INFO, sentence, read, topic=_UNREAD)
 
     @Slot(object)
     def _on_progress(self, progress: Progress | None) -> None:
         if progress is None:
-            if self._act == "cancel":
-                self._say_nothing()
+            self.banner.withdraw(_PROGRESS)
             return
         sentence = ngettext(
             "{done:,} of {count:,} subject read from the service. Recordings on their way go first.",
@@ -394,52 +387,32 @@ class CohortPage(QWidget):
             progress.total,
             done=progress.done,
         )
-        self._say(Tone.INFO, sentence, _("Cancel"), "cancel")
+        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.stop_reading), topic=_PROGRESS)
 
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:
         if sentence:
-            self._say(Tone.WARN, sentence, _("Try again"), "retry")
+            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.read_service))
 
     @Slot(str)
     def _on_exported(self, path: str) -> None:
-        self._act = "close"
         self.banner.say_saved(_("The table was written to {path}.", path=path), Path(path))
 
     @Slot(int, int)
     def _on_export_progress(self, done: int, total: int) -> None:
         sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
-        self._say(Tone.INFO, sentence, _("Cancel"), "cancel-export")
+        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.subjects_export.cancel))
 
     @Slot(str, object)
     def _on_subjects_exported(self, sentence: str, place: Path) -> None:
-        self._act = "close"
-        self.banner.say_saved(sentence, place, prints=self.view_model.subjects_export.printable is not None)
+        export = self.view_model.subjects_export
+        self.banner.say_saved(sentence, place, prints=export.printing.offer(export.printable))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self._say(Tone.FAIL, sentence, _("Close"), "close")
+        self.banner.say(Tone.FAIL, sentence, close_action())
         if self.view_model.reading is None:
             self.empty.say_unreadable(sentence)
-
-    @Slot()
-    def _on_banner(self) -> None:
-        act = self._act
-        self._say_nothing()
-        if act == "cancel":
-            self.view_model.stop_reading()
-        elif act == "cancel-export":
-            self.view_model.subjects_export.cancel()
-        elif act in ("read", "retry"):
-            self.view_model.read_service()
-
-    def _say(self, tone: Tone, sentence: str, action: str, act: str) -> None:
-        self._act = act
-        self.banner.say(tone, sentence, action=action)
-
-    def _say_nothing(self) -> None:
-        self._act = ""
-        self.banner.clear()
 
     @Slot()
     def _ask_where(self) -> None:

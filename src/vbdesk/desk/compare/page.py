@@ -9,10 +9,11 @@ from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
 from vbdesk.desk.models.result_rows import own_ranges_note
 from vbdesk.desk.ui.advice_card import AdviceCard
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
@@ -37,7 +38,6 @@ class ComparePage(QWidget):
         view_model.setParent(self)
         self._reading: ComparisonReading | None = None
         self.banner = Banner()
-        self.banner.acted.connect(view_model.reload)
         left, right = view_model.playback.sides
         self.left_card, self.right_card = SideCard(0, left), SideCard(1, right)
         for card in (self.left_card, self.right_card):
@@ -139,7 +139,7 @@ class ComparePage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence, action=_("Try again"))
+        self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload, stays=True))
 
     # User actions
 

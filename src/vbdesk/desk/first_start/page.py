@@ -8,12 +8,13 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
 from vbdesk.desk.ui.flow_layout import FlowLayout, StackingRow
 from vbdesk.desk.ui.icons import IconView, mark
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -111,7 +112,6 @@ class FirstStartPage(QWidget):
         self._language_managed = language_managed
         self.language.setDisabled(language_managed)
         self.banner = Banner()
-        self.banner.acted.connect(model.use_session_only)
         self.this_computer = primary_button(_("Use this computer"), size=ButtonSize.LARGE)
         self.passphrase, self.repeated = SecretField(), SecretField()
         self.passphrase_field = Field(_("Passphrase"), self.passphrase, help_text=_("At least 12 characters."))
@@ -343,7 +343,8 @@ class FirstStartPage(QWidget):
     @Slot(str)
     def _offer_session(self, sentence: str) -> None:
         title = _("This computer has no keyring, so there is no safe place for keys")
-        self.banner.say(Tone.WARN, sentence, title=title, action=_("Use for this session"))
+        use = NoticeAction(_("Use for this session"), self._model.use_session_only, stays=True)
+        self.banner.say(Tone.WARN, sentence, use, title=title)
 
 
 def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.result_text import title_of
 from vbdesk.desk.tasks import Failure, Task, TaskContext, TaskOwner
+from vbdesk.desk.ui.notice import NoticeAction
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrection, CourseMember
@@ -50,10 +52,15 @@ class CourseQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CourseChanged:
-    """What was done, as a sentence; `can_undo`: it can be undone."""
+    """What was done about which recording, as a sentence, and what undoes it, if anything can."""
 
+    title: str
     sentence: str
-    can_undo: bool
+    undo: Callable[[], None] | None
+
+    def undo_action(self) -> NoticeAction | None:
+        """The button that undoes this change; None if nothing can."""
+        return None if self.undo is None else NoticeAction(_("Undo"), self.undo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,6 @@ class CourseActions(QObject):
         self._library, self._results, self._tasks = library, results, tasks
         self._asked: _Asked | None = None
         self._question_task: Task | None = None
-        self._undo: Callable[[], object] | None = None
 
     def ask(self, recording: RecordingRoute) -> None:
         """Find out what can be done about a recording, and ask."""
@@ -112,24 +118,21 @@ class CourseActions(QObject):
         """
         asked = self._asked
         if asked is not None:
-            self._start(lambda: self._change(asked, change, reason, group_id.strip()))
-
-    @Slot()
-    def undo(self) -> None:
-        """Undo what was done last."""
-        undo, self._undo = self._undo, None
-        if undo is not None:
-            self._start(lambda: self._undone(undo))
+            self._start(asked.question.title, lambda: self._change(asked, change, reason, group_id.strip()))
 
     def forget(self) -> None:
-        """The page is left: its undo is offered no more; the recording can still be put back."""
-        self._asked = self._question_task = self._undo = None
+        """The page is left: nothing is asked any more."""
+        self._asked = self._question_task = None
 
-    def _start(self, work: Callable[[], _Done]) -> None:
-        def task(context: TaskContext) -> _Done:
-            return work()
+    def _start(self, title: str, work: Callable[[], _Done]) -> None:
+        """The outcome names the recording: when the change has ended, the page may show another one."""
 
-        self._tasks.start(task, self._on_done, self._on_failed, name="course-change")
+        def task(context: TaskContext) -> CourseChanged:
+            done = work()
+            undo = None if done.undo is None else partial(self._start, title, partial(self._undone, done.undo))
+            return CourseChanged(title, done.sentence, undo)
+
+        self._tasks.start(task, self._on_changed, self._on_failed, name="course-change")
 
     # On a worker
 
@@ -275,9 +278,8 @@ class CourseActions(QObject):
         self.asked.emit(asked.question)
 
     @Slot(object)
-    def _on_done(self, done: _Done) -> None:
-        self._undo = done.undo
-        self.changed.emit(CourseChanged(done.sentence, done.undo is not None))
+    def _on_changed(self, changed: CourseChanged) -> None:
+        self.changed.emit(changed)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -73,6 +74,10 @@ class ReportPrint(QObject):
         self._task = self._tasks.start(
             lambda context: self._printers.job(), self._on_job, self._on_failed, finished=self._on_found, name="printer"
         )
+
+    def offer(self, order: PrintOrder | None) -> Callable[[], None] | None:
+        """What prints `order`; None if there is none."""
+        return None if order is None else partial(self.start, order)
 
     def cancel(self) -> None:
         """Stop; no printer takes back the pages that it has."""

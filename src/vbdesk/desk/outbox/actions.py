@@ -1,15 +1,16 @@
 """Actions on recordings of the Outbox, with their confirmations and undo."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import Message, _, joined, message, ngettext, plural_message, translated
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
@@ -18,6 +19,8 @@ from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.trash import TrashedRecording
+
+ABOUT_SELECTION = "selection"  # topic of questions that end when other recordings are chosen
 
 _S = OutboxState
 
@@ -99,34 +102,6 @@ def _keeps_result(item: RecordingItem) -> bool:
     return item.state is _S.DONE and with_both and item.fault is None
 
 
-class ActionStep(StrEnum):
-    """What the button of a notice does."""
-
-    CLOSE = "close"
-    MOVE_TO_TRASH = "move_to_trash"
-    DELETE = "delete"
-    DESTROY = "destroy"
-    REMOVE_SOUND = "remove_sound"
-    SEND_AGAIN = "send_again"
-    ACCEPT_COPY = "accept_copy"
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """The outcome of an action, or a question before it; `act` is the label of its button.
-
-    Attributes:
-        other, other_step: label of a second button, empty for none, and its action.
-    """
-
-    sentence: str
-    act: str = field(default_factory=lambda: _("Close"))
-    step: ActionStep = ActionStep.CLOSE
-    warning: bool = True
-    other: str = ""
-    other_step: ActionStep = ActionStep.CLOSE
-
-
 @dataclass(frozen=True, slots=True)
 class TimeQuestion:
     """Which time of a recording is right.
@@ -180,29 +155,26 @@ class OutboxActions(QObject):
     """Runs actions on recordings, each in a task.
 
     Signals:
-        noticed: (Notice | None) the notice to show.
+        noticed: (Notice) what to show.
         time_asked: (TimeQuestion) the user has to decide which time of a recording is right.
-        undo_changed: (str) which deletion `undo` takes back, as text; empty for none.
+        undo_changed: (Notice | None) the offer to undo the last deletion.
     """
 
     noticed = Signal(object)
     time_asked = Signal(object)
-    undo_changed = Signal(str)
+    undo_changed = Signal(object)
 
     def __init__(self, library: Library, erasures: ServiceErasures | None, tasks: TaskOwner) -> None:
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
         super().__init__()
         self._library, self._erasures = library, erasures
         self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
-        self._step = self._other_step = ActionStep.CLOSE
-        self._asked_about: tuple[str, ...] = ()
         self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
         self._confirmed: dict[str, ErasureScope] = {}
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
             erasures.failed.connect(self._on_not_confirmed)
         self._trashed: list[_Trashed] = []
-        self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: RowContext) -> None:
         """Send recordings, in the way that each needs."""
@@ -233,47 +205,33 @@ class OutboxActions(QObject):
 
     def ask_to_accept_copy(self) -> None:
         """Ask whether to accept the list after an older copy was restored or the list was changed."""
-        self._say(
-            Notice(
-                _(
-                    "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps "
-                    "that you accepted it."
-                ),
-                act=_("Accept this list"),
-                step=ActionStep.ACCEPT_COPY,
-            )
+        question = _(
+            "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
+            "accepted it."
         )
+        accept = NoticeAction(_("Accept this list"), partial(self._do, self._library.accept_copy))
+        self.noticed.emit(Notice(Tone.WARN, question, (accept,)))
 
     def delete(self, choice: Selection) -> None:
         """Move recordings to the trash; ask first about those that it does not keep."""
-        self._asked_about = choice.delete
-        if not choice.delete and choice.take_back and choice.take_back == choice.chosen:
-            self._say(Notice(_("Another computer is to send what was handed over. Take it back, then delete it.")))
-        elif not choice.delete:
-            self._say(Notice(_("What is being sent or analysed cannot be deleted now. Wait for its result.")))
-        elif choice.delete != choice.undoable:
-            question = _question(len(choice.delete)) if self._erasures is None else _question_of_all(len(choice.delete))
-            self._say(Notice(question, act=_("Delete for good"), step=ActionStep.DELETE))
-        elif self._erasures is not None and choice.with_result == choice.delete:
-            self._say(
-                Notice(
-                    _(
-                        "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
-                        "on this computer, and the result stays. Everything: it goes to the trash first."
-                    ),
-                    _("Everything"),
-                    ActionStep.MOVE_TO_TRASH,
-                    other=_("The sound only"),
-                    other_step=ActionStep.REMOVE_SOUND,
-                )
+        take_ids = choice.delete
+        if not take_ids and choice.take_back and choice.take_back == choice.chosen:
+            self._warn(_("Another computer is to send what was handed over. Take it back, then delete it."))
+        elif not take_ids:
+            self._warn(_("What is being sent or analysed cannot be deleted now. Wait for its result."))
+        elif take_ids != choice.undoable:
+            self._ask(self._question(len(take_ids)), (_("Delete for good"), partial(self._destroy, take_ids)))
+        elif self._erasures is not None and choice.with_result == take_ids:
+            self._ask(
+                _(
+                    "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
+                    "on this computer, and the result stays. Everything: it goes to the trash first."
+                ),
+                (_("Everything"), partial(self._move_to_trash, take_ids)),
+                (_("The sound only"), partial(self._remove_sounds, take_ids)),
             )
         else:
-            self._move_to_trash(choice.delete)
-
-    def undo(self) -> None:
-        """Restore what was deleted last; a second call restores what was deleted before."""
-        if self._trashed:
-            self.restore(self._trashed[-1].take_ids)
+            self._move_to_trash(take_ids)
 
     def forget_undo(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
@@ -287,11 +245,8 @@ class OutboxActions(QObject):
 
     def ask_to_destroy(self, take_ids: Collection[str]) -> None:
         """Ask before recordings in the trash are destroyed."""
-        if not take_ids:
-            return
-        self._asked_about = tuple(take_ids)
-        question = _question(len(take_ids)) if self._erasures is None else _question_of_all(len(take_ids))
-        self._say(Notice(question, act=_("Destroy now"), step=ActionStep.DESTROY))
+        if take_ids:
+            self._ask(self._question(len(take_ids)), (_("Destroy now"), partial(self._destroy, tuple(take_ids))))
 
     def ask_for_time(self, item: RecordingItem) -> None:
         """Ask which time of a recording is right."""
@@ -316,19 +271,13 @@ class OutboxActions(QObject):
 
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
-        self._to_send_again = item.take_id
         subject = self._library.subject_notes.shown(item.group_id).words
-        self._say(
-            Notice(
-                _(
-                    "{subject}: send this recording again? If the service has it already, it is analysed and charged a "
-                    "second time. The recording is kept here in any case.",
-                    subject=subject,
-                ),
-                act=_("Send again"),
-                step=ActionStep.SEND_AGAIN,
-            )
+        question = _(
+            "{subject}: send this recording again? If the service has it already, it is analysed and charged a "
+            "second time. The recording is kept here in any case.",
+            subject=subject,
         )
+        self._ask(question, (_("Send again"), partial(self._each, [(item.take_id, self._library.send_again)])))
 
     def decide_time(self, take_id: str, moment: datetime | None) -> None:
         """Send a recording with this time; with its present time if None."""
@@ -340,56 +289,31 @@ class OutboxActions(QObject):
         library = self._library
         self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
 
-    def act_on_notice(self, *, other: bool = False) -> None:
-        """Run the action of the notice's button; of the second one if `other`."""
-        step = self._other_step if other else self._step
-        self._step = self._other_step = ActionStep.CLOSE
-        library, take_ids = self._library, self._asked_about
-        if step in (ActionStep.DELETE, ActionStep.DESTROY):
-            self._start(lambda: _discard(library, take_ids), self._on_removed)
-        elif step is ActionStep.REMOVE_SOUND:
-            self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
-        elif step is ActionStep.SEND_AGAIN:
-            self._each([(self._to_send_again, self._library.send_again)])
-        elif step is ActionStep.ACCEPT_COPY:
-            self._do(self._library.accept_copy)
-        elif step is ActionStep.MOVE_TO_TRASH:
-            self._move_to_trash(take_ids)
-        self.noticed.emit(None)
+    def _destroy(self, take_ids: tuple[str, ...]) -> None:
+        library = self._library
+        self._start(lambda: _discard(library, take_ids), self._on_removed)
 
-    @Slot()
-    def withdraw(self) -> None:
-        """Withdraw a question: the selection changed."""
-        if self._step in (
-            ActionStep.DELETE,
-            ActionStep.DESTROY,
-            ActionStep.MOVE_TO_TRASH,
-            ActionStep.SEND_AGAIN,
-        ):
-            self._step = self._other_step = ActionStep.CLOSE
-            self._asked_about = ()
-            self.noticed.emit(None)
-
-    def forget(self) -> None:
-        """Discard the notice when the page is left; an undo stays."""
-        self._step = self._other_step = ActionStep.CLOSE
-        self._asked_about = ()
+    def _remove_sounds(self, take_ids: tuple[str, ...]) -> None:
+        library = self._library
+        self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
 
     def _move_to_trash(self, take_ids: tuple[str, ...]) -> None:
         library = self._library
         self._start(lambda: _trash(library, take_ids), self._on_trashed)
 
     def _tell_undo(self) -> None:
-        self.undo_changed.emit(self._undo_words(self._trashed[-1]) if self._trashed else "")
-
-    def _undo_words(self, trashed: _Trashed) -> str:
-        count, days = len(trashed.take_ids), trashed.days
-        return ngettext(
+        if not self._trashed:
+            self.undo_changed.emit(None)
+            return
+        last = self._trashed[-1]
+        sentence = ngettext(
             "{count} recording is in the trash. Days until its keys are destroyed: {days}.",
             "{count} recordings are in the trash. Days until their keys are destroyed: {days}.",
-            count,
-            days=days,
+            len(last.take_ids),
+            days=last.days,
         )
+        undo = NoticeAction(_("Undo"), partial(self.restore, last.take_ids), stays=True)
+        self.undo_changed.emit(Notice(Tone.INFO, sentence, (undo, close_action()), closed=self.forget_undo))
 
     def _each(self, actions: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(actions), self._on_each)
@@ -403,14 +327,24 @@ class OutboxActions(QObject):
 
         self._changes.run(work, done, self._on_failed, name="outbox-act")
 
-    def _say(self, notice: Notice) -> None:
-        self._step, self._other_step = notice.step, notice.other_step
-        self.noticed.emit(notice)
+    def _question(self, count: int) -> str:
+        return _question(count) if self._erasures is None else _question_of_all(count)
+
+    def _ask(self, question: str, *answers: tuple[str, Callable[[], None]]) -> None:
+        """Ask about the selection."""
+        actions = tuple(NoticeAction(label, run) for label, run in answers)
+        self.noticed.emit(Notice(Tone.WARN, question, actions, topic=ABOUT_SELECTION))
+
+    def _warn(self, sentence: str) -> None:
+        self.noticed.emit(Notice(Tone.WARN, sentence, (close_action(),)))
+
+    def _report(self, sentence: str) -> None:
+        self.noticed.emit(Notice(Tone.OK, sentence, (close_action(),)))
 
     @Slot(object)
     def _on_each(self, refused: object) -> None:
         if refused:
-            self._say(Notice(translated(refused)))
+            self._warn(translated(refused))
 
     @Slot(object)
     def _on_taken_back(self, count: object) -> None:
@@ -422,7 +356,7 @@ class OutboxActions(QObject):
                 "sent twice.",
                 count,
             )
-            self._say(Notice(told, warning=False))
+            self._report(told)
 
     @Slot(object)
     def _on_trashed(self, trashed: object) -> None:
@@ -439,7 +373,7 @@ class OutboxActions(QObject):
         self._trashed = [each for each in left if each.take_ids]
         self._tell_undo()
         if outcome.refused:
-            self._say(Notice(translated(outcome.refused)))
+            self._warn(translated(outcome.refused))
 
     @Slot(object)
     def _on_removed(self, removed: object) -> None:
@@ -448,10 +382,10 @@ class OutboxActions(QObject):
             return
         if removed.at_service and self._erasures is not None:
             self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
-            self._say(Notice(_gone_words(len(removed.take_ids), removed.what), warning=False))
+            self._report(_gone_words(len(removed.take_ids), removed.what))
             self._erasures.run()
         else:
-            self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
+            self._report(_destroyed_words(len(removed.take_ids), removed.what))
 
     @Slot(object)
     def _on_confirmed(self, erased: PendingErasure) -> None:
@@ -466,16 +400,16 @@ class OutboxActions(QObject):
                 max(self._confirmed.values(), key=lambda each: each is ErasureScope.EVERYTHING),
             )
             self._confirmed = {}
-            self._say(Notice(_destroyed_words(count, what, at_service=True), warning=False))
+            self._report(_destroyed_words(count, what, at_service=True))
 
     @Slot(str)
     def _on_not_confirmed(self, sentence: str) -> None:
         if self._unconfirmed:
-            self._say(Notice(sentence))
+            self._warn(sentence)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self._say(Notice(failure.sentence))
+        self._warn(failure.sentence)
 
 
 def _question(count: int) -> str:

@@ -7,10 +7,11 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.outbox.bundles import BundleWork
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import Button, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text

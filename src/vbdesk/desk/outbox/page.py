@@ -1,7 +1,7 @@
 """Outbox: every recording made here, from the first check to the result."""
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
-from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
+from vbdesk.desk.outbox.actions import ABOUT_SELECTION, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
 from vbdesk.desk.outbox.recording_time_card import TimeCard
@@ -20,11 +20,12 @@ from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.badges import chip_size
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.flow_layout import FillingStack
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
@@ -104,7 +105,6 @@ class OutboxPage(QWidget):
         )
         self.bar = ActionBar([(key, _(words), icon) for key, words, icon in _DEEDS])
         self._choice = Selection()
-        self._can_undo = False
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_(_READING))
         self._stack = QStackedWidget()
@@ -137,19 +137,12 @@ class OutboxPage(QWidget):
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(view_model.act)
         self.list.chosen_changed.connect(self._on_chosen)
-        self.list.chosen_changed.connect(view_model.actions.withdraw)
+        self.list.chosen_changed.connect(self._withdraw_question)
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
-        self.banner.acted.connect(view_model.act_on_banner)
-        self.banner.other_acted.connect(self._check_now)
-        self.notice.acted.connect(self._on_notice_acted)
-        self.notice.other_acted.connect(self._on_notice_other)
-        self.course_notice.acted.connect(self._on_course_notice)
         view_model.course.changed.connect(self._on_course_changed)
         view_model.course.refused.connect(self._on_course_refused)
-        self.undo.acted.connect(view_model.actions.undo)
-        self.undo.other_acted.connect(view_model.actions.forget_undo)
-        view_model.actions.noticed.connect(self._show_notice)
+        view_model.actions.noticed.connect(self.notice.show_notice)
         view_model.actions.undo_changed.connect(self._show_undo)
         view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
@@ -219,8 +212,12 @@ class OutboxPage(QWidget):
         if news is None:
             self.banner.clear()
         else:
-            check = _("Check now") if news.asks else ""
-            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act, other=check)
+            actions = []
+            if news.act:
+                actions.append(NoticeAction(news.act, partial(self.view_model.act_on_banner, news.mend), stays=True))
+            if news.asks:
+                actions.append(NoticeAction(_("Check now"), self._check_now, stays=True))
+            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, *actions)
 
     @Slot()
     def _check_now(self) -> None:
@@ -245,34 +242,21 @@ class OutboxPage(QWidget):
 
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
-        self.notice.say(Tone.WARN, sentence, action=_("Close"))
+        self.notice.say(Tone.WARN, sentence, close_action())
         if self.view_model.loading:
             self.empty.say_unreadable(sentence)
 
     @Slot(object)
-    def _show_notice(self, notice: Notice | None) -> None:
+    def _show_undo(self, notice: Notice | None) -> None:
         if notice is None:
-            self.notice.clear()
-        else:
-            tone = Tone.WARN if notice.warning else Tone.OK
-            self.notice.say(tone, notice.sentence, action=notice.act, other=notice.other)
-
-    @Slot(str)
-    def _show_undo(self, sentence: str) -> None:
-        if sentence:
-            self.undo.say(Tone.INFO, sentence, action=_("Undo"), other=_("Close"))
-        else:
             self.undo.clear()
+        else:
+            self.undo.show_notice(notice)
 
     @Slot()
-    def _on_notice_acted(self) -> None:
-        self.notice.clear()
-        self.view_model.actions.act_on_notice()
-
-    @Slot()
-    def _on_notice_other(self) -> None:
-        self.notice.clear()
-        self.view_model.actions.act_on_notice(other=True)
+    def _withdraw_question(self) -> None:
+        """The selection that was asked about has changed."""
+        self.notice.withdraw(ABOUT_SELECTION)
 
     @Slot()
     def _on_chosen(self) -> None:
@@ -383,21 +367,12 @@ class OutboxPage(QWidget):
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
         self._show_list()
-        action = _("Undo") if changed.can_undo else _("Close")
-        self._can_undo = changed.can_undo
-        self.course_notice.say(Tone.OK, changed.sentence, action=action)
+        self.course_notice.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:
         if self._faces.currentIndex() == 0:
-            self._can_undo = False
-            self.course_notice.say(Tone.WARN, sentence, action=_("Close"))
-
-    @Slot()
-    def _on_course_notice(self) -> None:
-        self.course_notice.clear()
-        if self._can_undo:
-            self.view_model.course.undo()
+            self.course_notice.say(Tone.WARN, sentence, close_action())
 
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:

@@ -155,7 +155,6 @@ class OutboxViewModel(QObject):
             self.refresh()
         else:
             self._timer.stop()
-            self.actions.forget()
 
     @Slot()
     def refresh(self) -> None:
@@ -227,9 +226,9 @@ class OutboxViewModel(QObject):
         if item is not None:
             self.course.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
 
-    def act_on_banner(self) -> None:
-        """Run the action of the banner."""
-        match self.news.mend if self.news else BannerAction.NONE:
+    def act_on_banner(self, action: BannerAction) -> None:
+        """Run an action that the banner offered."""
+        match action:
             case BannerAction.ACCOUNT:
                 self._navigator.open("account")
             case BannerAction.TRY_NOW | BannerAction.UNLOCK:

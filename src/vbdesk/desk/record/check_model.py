@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
@@ -18,6 +19,7 @@ from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, 
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import _, translated
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
@@ -69,7 +71,7 @@ class TakeReviewViewModel(QObject):
         kept: (CheckSource) the user keeps it here.
         retaken: (CheckSource) the user wants to record it again.
         set_aside: (str) library id of the recording that is to be recorded again.
-        undo_changed: (str) what `undo_discard` would restore, as text; empty for nothing.
+        undo_changed: (Notice | None) the offer to restore what was discarded last.
         finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) undecided takes of an earlier session.
@@ -83,7 +85,7 @@ class TakeReviewViewModel(QObject):
     kept = Signal(object)
     retaken = Signal(object)
     set_aside = Signal(str)
-    undo_changed = Signal(str)
+    undo_changed = Signal(object)
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
@@ -185,13 +187,8 @@ class TakeReviewViewModel(QObject):
         self.retaken.emit(source)
         self.finished.emit()
 
-    def undo_retake(self) -> None:
-        """Undo `retake`: review the recording again."""
-        if self._instead_of is not None:
-            self.review_library(self._instead_of[1])
-
     def discard(self) -> None:
-        """Move it to the trash; `undo_discard` restores it. Imported files are not deleted."""
+        """Move it to the trash, and offer to restore it. Imported files are not deleted."""
         source, review = self.source, self.review
         if source is None or not source.open:
             return
@@ -205,9 +202,8 @@ class TakeReviewViewModel(QObject):
         self._leave()
         self._next()
 
-    def discard_left_over(self) -> None:
-        """Delete the other versions, as `discard` does."""
-        versions, self.left_over = self.left_over, ()
+    def discard_versions(self, versions: tuple[Version, ...]) -> None:
+        """Delete versions, as `discard` does."""
         self._disk.run(
             lambda context: self._move_to_trash(None, tuple(version.take_id for version in versions)),
             self._on_discarded,
@@ -215,11 +211,8 @@ class TakeReviewViewModel(QObject):
             name="discard",
         )
 
-    def undo_discard(self) -> None:
-        """Restore what was discarded last, and its review; a second call restores what was discarded before."""
-        if not self._discarded:
-            return
-        discarded = self._discarded[-1]
+    def _restore(self, discarded: _Discarded) -> None:
+        """Restore what was discarded, and its review."""
 
         def work(context: TaskContext) -> _Restored:
             for take_id in discarded.take_ids:
@@ -241,7 +234,14 @@ class TakeReviewViewModel(QObject):
         return _Discarded(source, take_ids)
 
     def _tell_undo(self) -> None:
-        self.undo_changed.emit(self._undo_words())
+        if not self._discarded:
+            self.undo_changed.emit(None)
+            return
+        last = self._discarded[-1]
+        subject = "" if last.source is None else self.subject(last.source.metadata.group_id).words
+        undo = NoticeAction(_("Undo"), partial(self._restore, last), stays=True)
+        notice = Notice(Tone.INFO, _undo_words(last, subject), (undo, close_action()), closed=self.forget_discarded)
+        self.undo_changed.emit(notice)
 
     # Reading and checking
 
@@ -312,13 +312,6 @@ class TakeReviewViewModel(QObject):
         return check_take(audio, progress) if self._own_check is None else self._own_check(audio)
 
     # Storing
-
-    def _undo_words(self) -> str:
-        if not self._discarded:
-            return ""
-        discarded = self._discarded[-1]
-        subject = "" if discarded.source is None else self.subject(discarded.source.metadata.group_id).words
-        return _undo_words(discarded, subject)
 
     def subject(self, group_id: str) -> ShownSubject:
         """How a subject is shown."""

@@ -15,11 +15,12 @@ from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.record.versions_card import VersionStrip
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole
 from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text

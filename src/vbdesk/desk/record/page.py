@@ -1,6 +1,7 @@
 """The Record page: ready, recording, check, import; binds widgets to view models."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -23,7 +24,8 @@ from vbdesk.desk.record.speaker_window import SpeakerWindow
 from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words
@@ -32,6 +34,7 @@ from vbdesk.outbox.library.items import TakeMetadata
 
 _FILES = "*.wav *.flac *.mp3 *.m4a *.csv"
 _GOOD_NEWS_MS = 8000
+_RECOVERY = "recovery"  # topic of a message
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
 LEAST_TOLD_S = 0.05  # for lost sound
 
@@ -64,14 +67,11 @@ class RecordPage(QWidget):
             part.setParent(self)
         self.banner = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
-        self._undo_words = ""
+        self._undo: Notice | None = None
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
         self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
         self.pedal = QShortcut(self)
-        self._rescued: list[RescuedTake] = []
-        self._act: Callable[[], None] | None = None
-        self._damaged_id = ""
         self._notice = ""
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
@@ -166,8 +166,6 @@ class RecordPage(QWidget):
         review.retaken.connect(self._on_retaken)
         review.set_aside.connect(self._on_set_aside)
         review.undo_changed.connect(self._on_undo_changed)
-        self.undo.acted.connect(review.undo_discard)
-        self.undo.other_acted.connect(review.forget_discarded)
         review.failed.connect(self._show_failure)
         review.playback.failed.connect(self._on_playback_failed)
         review.rescued.connect(self._on_rescued)
@@ -187,7 +185,6 @@ class RecordPage(QWidget):
         self.live.speaker.clicked.connect(self.toggle_speaker)
         self.speaker.shown.connect(self._on_speaker)
         self.speaker.pressed.connect(self._on_speaker_key)
-        self.banner.acted.connect(self._on_banner)
         self.pedal.activated.connect(self._on_pedal)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -300,7 +297,8 @@ class RecordPage(QWidget):
             one = _("Version {number} stays here, not sent.", number=others[0].number)
             stays = one if len(others) == 1 else _("The other versions stay here, not sent.")
             discard = _("Discard it") if len(others) == 1 else _("Discard them")
-            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", discard, self._discard_others)
+            act = NoticeAction(discard, partial(self.review.discard_versions, others))
+            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", act)
         else:
             self._say(Tone.OK, f"{self._sent_words(source)} {_('The next subject can begin.')}")
         self._after(source)
@@ -318,9 +316,6 @@ class RecordPage(QWidget):
             case NextStep.HAND:
                 return _("Saved here. It is sent when you send it in the Outbox.")
         return _("Saved here. The Outbox says what is needed before it can be sent.")
-
-    def _discard_others(self) -> None:
-        self.review.discard_left_over()
 
     @Slot(object)
     def _on_kept(self, source: CheckSource) -> None:
@@ -340,23 +335,23 @@ class RecordPage(QWidget):
     def _on_set_aside(self, take_id: str) -> None:
         if self.model.phase is RecordPhase.READY:
             told = _("This version is kept here. Record the next one.")
-            self._say(Tone.INFO, told, _("Back to it"), self._back_to_version)
+            self._say(Tone.INFO, told, NoticeAction(_("Back to it"), partial(self._back_to_version, take_id)))
 
-    def _back_to_version(self) -> None:
+    def _back_to_version(self, take_id: str) -> None:
         if self.model.phase is RecordPhase.READY:
-            self.review.undo_retake()
+            self.review.review_library(take_id)
 
-    @Slot(str)
-    def _on_undo_changed(self, sentence: str) -> None:
-        self._undo_words = sentence
+    @Slot(object)
+    def _on_undo_changed(self, undo: Notice | None) -> None:
+        self._undo = undo
         self._show_undo()
-        if sentence:
-            announce(self, sentence, urgent=False)
+        if undo is not None:
+            announce(self, undo.sentence, urgent=False)
 
     def _show_undo(self) -> None:
         """Offer the undo of a discard whenever no recording is made or checked."""
-        if self._undo_words and self.model.phase is RecordPhase.READY:
-            self.undo.say(Tone.INFO, self._undo_words, action=_("Undo"), other=_("Close"))
+        if self._undo is not None and self.model.phase is RecordPhase.READY:
+            self.undo.show_notice(self._undo)
         else:
             self.undo.clear()
 
@@ -367,7 +362,7 @@ class RecordPage(QWidget):
     @Slot(str)
     def _on_playback_failed(self, sentence: str) -> None:
         """Ignore it: the check reads the same sound and reports the error with a remedy."""
-        if self._act != self._recover_sound:
+        if self.banner.topic != _RECOVERY:
             self._show_failure(sentence)
 
     @Slot(str)
@@ -382,15 +377,13 @@ class RecordPage(QWidget):
     def _on_device_returned(self, sentence: str) -> None:
         """Show good news, also instead of the news that the microphone was gone; nothing else is hidden by it."""
         self._notice = ""
-        if self.model.phase is RecordPhase.READY and self._act is None:
+        if self.model.phase is RecordPhase.READY and not self.banner.offered:
             self._say(Tone.OK, sentence)
 
     def _tell_notice(self) -> None:
         notice, self._notice = self._notice, ""
         if notice:
-            act = self._act
-            action = self.banner.button.text() if act is not None else ""
-            self._say(Tone.WARN, f"{self.banner.words()} {notice}".strip(), action, act)
+            self._say(Tone.WARN, f"{self.banner.words()} {notice}".strip(), *self.banner.offered)
 
     @Slot(str)
     def _show_health(self, sentence: str) -> None:
@@ -406,16 +399,16 @@ class RecordPage(QWidget):
 
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:
-        self._rescued = takes
         damaged = len(self.review.damaged.takes)
         if not damaged and self._faces.currentWidget() is self.damaged:
             self._show_face(self.ready)
-        if self._faces.currentWidget() is not self.ready or self._act == self._recover_sound:
+        if self._faces.currentWidget() is not self.ready or self.banner.topic == _RECOVERY:
             return
         if takes:
             why = self.review.not_stored
             sentence = f"{why} {self._rescued_words(takes, damaged)}".strip()
-            self._say(Tone.WARN if why else Tone.INFO, sentence, _("Review it"), self._review_rescued)
+            review = NoticeAction(_("Review it"), partial(self._review_rescued, takes[0]))
+            self._say(Tone.WARN if why else Tone.INFO, sentence, review)
         elif damaged:
             sentence = ngettext(
                 "{count} recording that was cut short is damaged. Decide what to do with its file.",
@@ -423,15 +416,15 @@ class RecordPage(QWidget):
                 damaged,
             )
             # Translators: a button that shows damaged recordings.
-            self._say(Tone.WARN, sentence, pgettext("verb", "Look"), self._open_damaged)
+            self._say(Tone.WARN, sentence, NoticeAction(pgettext("verb", "Look"), self._open_damaged))
 
     def _rescued_words(self, takes: list[RescuedTake], damaged: int) -> str:
         group_id = takes[0].about.get("group_id", "")
         return _rescued_words(takes, self.review.subject(group_id).words if group_id else "", damaged)
 
-    def _review_rescued(self) -> None:
-        if self._rescued and self.model.phase is RecordPhase.READY:
-            self.review.review_rescued(self._rescued[0])
+    def _review_rescued(self, take: RescuedTake) -> None:
+        if self.model.phase is RecordPhase.READY:
+            self.review.review_rescued(take)
 
     def _open_damaged(self) -> None:
         if self.model.phase is RecordPhase.READY:
@@ -449,11 +442,8 @@ class RecordPage(QWidget):
 
     @Slot(str, str)
     def _on_sound_damaged(self, take_id: str, sentence: str) -> None:
-        self._damaged_id = take_id
-        self._say(Tone.WARN, sentence, _("Recover what can be read"), self._recover_sound)
-
-    def _recover_sound(self) -> None:
-        self.review.damaged.recover_sound(self._damaged_id)
+        recover = NoticeAction(_("Recover what can be read"), partial(self.review.damaged.recover_sound, take_id))
+        self._say(Tone.WARN, sentence, recover, topic=_RECOVERY)
 
     @Slot()
     def _on_import_begun(self) -> None:
@@ -473,7 +463,7 @@ class RecordPage(QWidget):
                 well=well,
                 badly=badly,
             )
-            self._say(Tone.WARN, told, _("Close"), self.intake.cancel)
+            self._say(Tone.WARN, told, close_action())
         else:
             told = ngettext(
                 "{count:,} recording imported. It is in the Outbox.",
@@ -495,24 +485,16 @@ class RecordPage(QWidget):
         self.model.ready_again()
 
     @Slot()
-    def _on_banner(self) -> None:
-        act, self._act = self._act, None
-        self.banner.clear()
-        if act is not None:
-            act()
-
-    @Slot()
     def _choose_files(self) -> None:
         wanted = f"{_('Recordings and lists')} ({_FILES})"
         names, _chosen = QFileDialog.getOpenFileNames(self, _("Import recordings"), "", wanted)
         if names:
             self.import_files([Path(name) for name in names])
 
-    def _say(self, tone: Tone, sentence: str, action: str = "", act: Callable[[], None] | None = None) -> None:
-        self._act = act
-        self.banner.say(tone, sentence, action=action)
+    def _say(self, tone: Tone, sentence: str, *actions: NoticeAction, topic: str = "") -> None:
+        self.banner.say(tone, sentence, *actions, topic=topic)
         announce(self, sentence, urgent=tone is Tone.WARN)
-        if tone is Tone.OK and not action:
+        if tone is Tone.OK and not actions:
             self._fade.start()
         else:
             self._fade.stop()

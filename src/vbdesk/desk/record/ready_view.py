@@ -17,11 +17,12 @@ from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
 from vbdesk.desk.record.setup_model import RecordForm
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel, RoomCheck
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.flow_layout import is_styled
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
@@ -164,7 +165,6 @@ class StageCard(Card):
         self.language.activated.connect(model.setup.choose_language)
         model.setup.language_changed.connect(self._show_language)
         self._show_language()
-        self.room.acted.connect(model.check_room)
         model.levels_changed.connect(self._show_levels)
         model.room_changed.connect(self._show_room)
         model.setup.form_changed.connect(self._show_form)
@@ -241,7 +241,8 @@ class StageCard(Card):
                 limit=decibels(self._model.noise_limit_dbfs),
             )
         advice = "" if check.finding.verdict is RoomRating.QUIET else translated(check.finding.sentence)
-        self.room.say(tone, f"{figures} {advice}".strip(), title=_(title), action=_("Check again"))
+        again = NoticeAction(_("Check again"), self._model.check_room, stays=True)
+        self.room.say(tone, f"{figures} {advice}".strip(), again, title=_(title))
 
 
 def _level_words(levels: InputLevels) -> tuple[str, str]:

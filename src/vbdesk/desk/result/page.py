@@ -1,5 +1,6 @@
 """The Result page: levels and texts first, everything else one click away."""
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Slot
@@ -27,13 +28,14 @@ from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.advice_card import AdviceCard
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.flow_layout import FlowLayout
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
@@ -45,6 +47,7 @@ from vbdesk.language import N_, _, pgettext
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
+_READ, _UNDO = "read", "undo"  # topics of messages
 _LEFT, _RIGHT = 628, 360
 _MENU_ENTRIES = 8
 _CARD_HEIGHT = 300
@@ -72,16 +75,12 @@ class ResultPage(QWidget):
         self._speaker = -1
         self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
-        self._can_undo = False
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(0)
         self._rest.timeout.connect(self._build_rest)
         self.banner = Banner()
-        self.banner.acted.connect(self._on_banner)
         self.question = Banner()
-        self.question.acted.connect(view_model.correct)
-        self.question.other_acted.connect(view_model.confirm_voice)
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
@@ -117,7 +116,6 @@ class ResultPage(QWidget):
         view_model.export.failed.connect(self._on_not_saved)
         self.printing = PrintBanner(view_model.export.printing, self.print_action, self)
         self.printing.wanted.connect(self.print_report)
-        self.banner.print_wanted.connect(self._print_again)
         self.course_card.opened.connect(self._on_course_asked)
         self.course_card.left.connect(self._on_course_left)
         view_model.course.changed.connect(self._on_course_changed)
@@ -130,7 +128,7 @@ class ResultPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the requested recording."""
         if isinstance(argument, RecordingRoute):
-            self._reading, self._speaker, self._can_undo = None, -1, False
+            self._reading, self._speaker = None, -1
             self.banner.clear()
             self.course_card.hide()
             self._hide_json()
@@ -228,11 +226,12 @@ class ResultPage(QWidget):
         if self.player.shown_for != (view.take_id, view.silence):
             self.player.begin(view.take_id, view.silence)
         self.player.setVisible(view.take_id is not None or bool(view.silence))
-        if self.banner.tone is Tone.WARN:
-            self.banner.clear()
+        self.banner.withdraw(_READ)
         if view.question:
-            yes = _("Yes, it is this person")
-            self.question.say(Tone.INFO, view.question, action=pgettext("verb", "Correct"), other=yes)
+            yes = NoticeAction(_("Yes, it is this person"), partial(self.view_model.confirm_voice, view), stays=True)
+            correct = partial(self.view_model.course.ask, view.recording)
+            no = NoticeAction(pgettext("verb", "Correct"), correct, stays=True)
+            self.question.say(Tone.INFO, view.question, no, yes)
         else:
             self.question.clear()
         self._reading = view.reading
@@ -243,17 +242,17 @@ class ResultPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         if self._reading is None:
             self.empty.say(_("No result to show"), sentence, "")
-        if not self._can_undo:
-            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
+        if self.banner.topic != _UNDO:
+            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload), topic=_READ)
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
-        prints = self.view_model.export.printable is not None
+        prints = self.view_model.export.printing.offer(self.view_model.export.printable)
         self.banner.say_saved(_("Saved as {path}.", path=path), Path(path), prints=prints)
 
     @Slot(str)
     def _on_not_saved(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence)
+        self.banner.say(Tone.WARN, sentence, topic=_READ)
 
     @Slot(object)
     def _on_same_subject(self, same_subject: SameSubject) -> None:
@@ -282,29 +281,23 @@ class ResultPage(QWidget):
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
         self._on_course_left()
-        self._can_undo = changed.can_undo
-        self.banner.say(Tone.OK, changed.sentence, action=_("Undo") if changed.can_undo else "")
+        undo = changed.undo_action()
+        if undo is None:
+            self.banner.say(Tone.OK, changed.sentence, title=changed.title)
+        else:
+            self.banner.say(Tone.OK, changed.sentence, undo, title=changed.title, topic=_UNDO)
         announce(self, changed.sentence)
 
-    @Slot()
-    def _on_voice_confirmed(self) -> None:
+    @Slot(str)
+    def _on_voice_confirmed(self, title: str) -> None:
         sentence = _("Noted: it is this person. If that was a mistake, press Correct.")
-        self.banner.say(Tone.OK, sentence)
+        self.banner.say(Tone.OK, sentence, title=title)
         announce(self, sentence)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:
         if self.course_card.isHidden():
-            self.banner.say(Tone.WARN, sentence)
-
-    @Slot()
-    def _on_banner(self) -> None:
-        if self._can_undo:
-            self._can_undo = False
-            self.banner.clear()
-            self.view_model.course.undo()
-        else:
-            self.view_model.reload()
+            self.banner.say(Tone.WARN, sentence, topic=_READ)
 
     # User actions
 
@@ -364,12 +357,6 @@ class ResultPage(QWidget):
         view = self.view_model.view
         if view is not None and view.reading is not None:
             self.view_model.export.print_report(view, scores=self.segment.choice() == "researcher")
-
-    @Slot()
-    def _print_again(self) -> None:
-        export = self.view_model.export
-        if export.printable is not None:
-            export.printing.start(export.printable)
 
     def _ask_for_file(self, kind: ExportFormat) -> None:
         view = self.view_model.view

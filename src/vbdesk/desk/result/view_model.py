@@ -46,13 +46,13 @@ class ResultViewModel(QObject):
         shown: (ResultView) the content changed.
         failed: (str) why no newer content can be shown.
         same_subject_changed: (SameSubject) what the recording can be compared with.
-        voice_confirmed: it was noted that its voice is that of the subject.
+        voice_confirmed: (str) title of a recording; it was noted that its voice is that of the subject.
     """
 
     shown = Signal(object)
     failed = Signal(str)
     same_subject_changed = Signal(object)
-    voice_confirmed = Signal()
+    voice_confirmed = Signal(str)
 
     def __init__(
         self,
@@ -129,13 +129,18 @@ class ResultViewModel(QObject):
         if self.view is not None:
             self.course.ask(self.view.recording)
 
-    @Slot()
-    def confirm_voice(self) -> None:
-        """Note that the voice of the recording is that of its subject, even if the comparison doubts it."""
-        take_id = None if self.view is None else self.view.recording.take_id
+    def confirm_voice(self, view: ResultView) -> None:
+        """Note that the voice of a recording is that of its subject, even if the comparison doubts it."""
+        take_id = view.recording.take_id
+
+        def work(context: TaskContext) -> str:
+            if take_id is not None:
+                confirm_voice(self._library, take_id)
+            return view.title
+
         if take_id is not None:
             self._tasks.start(
-                lambda context: confirm_voice(self._library, take_id),
+                work,
                 self._on_voice_confirmed,
                 self._on_failed,
                 name="confirm-voice",
@@ -235,9 +240,9 @@ class ResultViewModel(QObject):
         self._tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
 
     @Slot(object)
-    def _on_voice_confirmed(self, _: None) -> None:
+    def _on_voice_confirmed(self, title: str) -> None:
         self.reload()
-        self.voice_confirmed.emit()
+        self.voice_confirmed.emit(title)
 
     @Slot(object)
     def _on_asked(self, read: tuple[RecordingRoute, ResultView]) -> None:

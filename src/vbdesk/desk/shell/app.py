@@ -37,8 +37,8 @@ from vbdesk.desk.shell.window_place import place_in_view
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
-from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.next_turn import in_next_turn
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.routes import page_of_file
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -131,7 +131,6 @@ class Desk(QObject):
         self.window.profile_wanted.connect(self._use_profile)
         self.window.new_profile_wanted.connect(self._show_first_start)
         self.window.closing.connect(self._close)
-        self.window.notice.acted.connect(self._on_notice_acted)
 
     def start(self) -> None:
         """Show the window and open the current profile, or the first start if there is none."""
@@ -184,7 +183,7 @@ class Desk(QObject):
 
     @Slot(str)
     def _on_language_failed(self, sentence: str) -> None:
-        self.window.notice.say(Tone.WARN, sentence, action=_("Close"))
+        self.window.notice.say(Tone.WARN, sentence, close_action())
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
@@ -281,7 +280,7 @@ class Desk(QObject):
         if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
             self._ask_for_key(failure)
             return
-        self.window.notice.say(Tone.WARN, failure.sentence, action=_("Try again"))
+        self.window.notice.say(Tone.WARN, failure.sentence, NoticeAction(_("Try again"), self._open_now, stays=True))
         if isinstance(failure.error, VaultError | LibraryInUse):
             self._again.start()
 
@@ -308,15 +307,12 @@ class Desk(QObject):
             self._ports.keyring.allow_prompt()
             self._use_profile(self._next.profile_id)
 
-    @Slot()
-    def _on_notice_acted(self) -> None:
+    def _open_now(self) -> None:
         """Open the profile now; the keyring may ask for its password."""
         if self._next is not None and self.workspace is None:
             self._again.stop()
             self._ports.vault(self._next.secrets).allow_prompt()
             self._open_next()
-        elif self.workspace is not None:
-            self.window.notice.clear()
 
     @Slot(object)
     def _on_library(self, opened: "_Opened") -> None:
@@ -360,9 +356,8 @@ class Desk(QObject):
         """Lock the window; show where to choose a passphrase if there is none."""
         if self.workspace is not None and not self.lock.lock():
             self.workspace.navigator.open("account")
-            self.window.notice.say(
-                Tone.INFO, _("To lock vbdesk, first turn the app lock on: on this page."), action=_("Close")
-            )
+            hint = _("To lock vbdesk, first turn the app lock on: on this page.")
+            self.window.notice.say(Tone.INFO, hint, close_action())
 
     @Slot()
     def _show_missing_lock(self) -> None:

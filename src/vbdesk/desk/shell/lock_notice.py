@@ -3,7 +3,8 @@
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone
 from vbdesk.language import _
 
 
@@ -23,8 +24,6 @@ class LockNotice(QObject):
         super().__init__(area)
         self.banner = Banner()
         self.banner.float_over(area)
-        self.banner.acted.connect(self._open)
-        self.banner.closed.connect(self.end)
         self._due = self._missing = False
 
     def begin(self) -> None:
@@ -47,7 +46,8 @@ class LockNotice(QObject):
         """Show or hide the message as needed, in the reader's language."""
         if self._due and self._missing:
             sentence = _("Your organisation asks for the app lock. Choose a passphrase for it under Account.")
-            self.banner.say(Tone.WARN, sentence, action=_("Open Account"))
+            opens = NoticeAction(_("Open Account"), self._open)
+            self.banner.show_notice(Notice(Tone.WARN, sentence, (opens,), closed=self.end))
         else:
             self.banner.clear()
 

@@ -21,10 +21,11 @@ from vbdesk.desk.shell.typed_entries import has_unsaved_entry, search_field
 from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.file_drops import FileDrops
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page import Page
 from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.desk.ui.shortcuts import sequence
@@ -114,8 +115,6 @@ class MainWindow(QMainWindow):
         self._notice.float_over(self._stack)
         self._question = Banner()
         self._question.float_over(self._stack)
-        self._question.acted.connect(self.close)
-        self._question.other_acted.connect(self._question.clear)
         self.recording_changed.connect(self._on_recording)
         self.results = ResultNotice(self._stack)
         self.lock_notice = LockNotice(self._stack)
@@ -166,8 +165,8 @@ class MainWindow(QMainWindow):
         self._question.say(
             Tone.WARN,
             _("A recording is running. Quitting stops it and keeps what was recorded."),
-            action=_("Stop and quit"),
-            other=_("Go on recording"),
+            NoticeAction(_("Stop and quit"), self.close),
+            NoticeAction(_("Go on recording"), self._question.clear),
         )
 
     @Slot(bool)
@@ -449,7 +448,7 @@ class MainWindow(QMainWindow):
     def _show_warning(self, sentence: str) -> None:
         self._warning = sentence
         if sentence:
-            self._notice.say(Tone.WARN, translated(sentence), action=_("Close"))
+            self._notice.say(Tone.WARN, translated(sentence), close_action())
         else:
             self._notice.clear()
 

@@ -1,13 +1,15 @@
 """The notice that a result is there: in the window, and in the system's notifications if another window is in front."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.items import RecordingItem
@@ -32,8 +34,6 @@ class ResultNotice(QObject):
         super().__init__(area)
         self.banner = Banner()
         self.banner.float_over(area)
-        self.banner.acted.connect(self._open)
-        self.banner.closed.connect(self._forget)
         self._area = area
         self._notify: Callable[[str], None] | None = None
         self._navigator: Navigator | None = None
@@ -62,29 +62,23 @@ class ResultNotice(QObject):
             self.banner.clear()
             return
         if len(self._came) == 1:
-            sentence = _("The result of {subject} is ready.", subject=self._name(self._came[0].group_id))
-            action = _("Open result")
+            item = self._came[0]
+            sentence = _("The result of {subject} is ready.", subject=self._name(item.group_id))
+            route = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
+            opens = NoticeAction(_("Open result"), partial(self._open, "result", route))
         else:
             sentence = ngettext("{count} result is ready.", "{count} results are ready.", len(self._came))
-            action = _("Open Outbox")
-        self.banner.say(Tone.OK, sentence, action=action)
+            opens = NoticeAction(_("Open Outbox"), partial(self._open, "outbox"))
+        self.banner.show_notice(Notice(Tone.OK, sentence, (opens,), closed=self._forget))
 
     def _is_recording(self) -> bool:
         window = self._area.window()
         return isinstance(window, RecordingWindow) and window.is_recording()
 
-    @Slot()
-    def _open(self) -> None:
-        came, navigator = self._came, self._navigator
+    def _open(self, page: str, argument: RecordingRoute | None = None) -> None:
         self._forget()
-        self.banner.clear()
-        if navigator is None or not came:
-            return
-        if len(came) > 1:
-            navigator.open("outbox")
-        else:
-            item = came[0]
-            navigator.open("result", RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at))
+        if self._navigator is not None:
+            self._navigator.open(page, argument)
 
     @Slot(str, object)
     def _on_asked(self, key: str, argument: object) -> None:
@@ -93,8 +87,7 @@ class ResultNotice(QObject):
             self._came = []
         elif isinstance(argument, RecordingRoute):
             self._came = [item for item in self._came if item.take_id != argument.take_id]
-        if not self._came:
-            self.banner.clear()
+        self.show_waiting()
 
     @Slot()
     def _forget(self) -> None:

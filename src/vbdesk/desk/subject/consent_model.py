@@ -1,6 +1,9 @@
 """Consent on the Subject page: what is in force, its history, a new one, and a withdrawal."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -15,6 +18,8 @@ from vbdesk.outbox.library.consent_wordings import consent_wording
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.subject_erasure import SubjectErasure, erase_subject, recordings_to_erase
 from vbdesk.outbox.profiles.profiles import Profile
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,12 @@ class ConsentReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Withdrawn:
-    erasure: SubjectErasure | None
+class _Changed:
+    """The subject of a change, what was done, as sentences, and why it failed, if it did."""
+
+    group_id: str
+    words: Callable[[], str] = str
+    failure: Failure | None = None
 
 
 class SubjectConsentViewModel(QObject):
@@ -53,13 +62,13 @@ class SubjectConsentViewModel(QObject):
 
     Signals:
         changed: `reading` changed.
-        done: (str) what was done, as sentences.
-        failed: (str) why it was not.
+        done: (str, str) how the subject is shown, and what was done, as sentences.
+        failed: (str, str) how the subject is shown, and why it was not.
     """
 
     changed = Signal()
-    done = Signal(str)
-    failed = Signal(str)
+    done = Signal(str, str)
+    failed = Signal(str, str)
 
     def __init__(self, profile: Profile, library: Library, sync: SyncState, tasks: TaskOwner, clock: Clock) -> None:
         super().__init__()
@@ -108,20 +117,31 @@ class SubjectConsentViewModel(QObject):
         group_id, rules, now = self._group_id, self._sync.settings.consent, self._clock.now()
         wording = consent_wording(subject_language(self._library.subject_notes.note_of(group_id)))
 
-        def work(context: TaskContext) -> None:
+        def give() -> None:
             self._library.consents.give_by(rules, [group_id], kind, now, wording)
 
-        self._changes.run(work, self._on_given, self._on_failed, name="give-consent")
+        self._change(group_id, give, self._given_words)
 
     def withdraw(self, kind: ConsentKind, *, erase: bool) -> None:
         """Note a withdrawal, and erase the subject's recordings if wanted."""
         group_id, asked_by = self._group_id, self._sync.settings.consent.asked_by
 
-        def work(context: TaskContext) -> _Withdrawn:
+        def withdraw() -> SubjectErasure | None:
             self._library.withdraw_consent(group_id, kind, asked_by=asked_by)
-            return _Withdrawn(erase_subject(self._library, group_id) if erase else None)
+            return erase_subject(self._library, group_id) if erase else None
 
-        self._changes.run(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
+        self._change(group_id, withdraw, self._withdrawn_words)
+
+    def _change(self, group_id: str, change: Callable[[], T], words: Callable[[T], str]) -> None:
+        """Change a consent; the outcome names the subject: by then, the page may show another one."""
+
+        def work(context: TaskContext) -> _Changed:
+            try:
+                return _Changed(group_id, partial(words, change()))
+            except Exception as error:
+                return _Changed(group_id, failure=Failure.of(error))
+
+        self._changes.run(work, self._on_changed, name="change-consent")
 
     def erasure_words(self) -> str:
         """What erasing does, and what it cannot do."""
@@ -152,14 +172,16 @@ class SubjectConsentViewModel(QObject):
             self.changed.emit()
 
     @Slot(object)
-    def _on_given(self, done: object) -> None:
+    def _on_changed(self, changed: _Changed) -> None:
         self.read()
-        self.done.emit(_("The consent is noted."))
+        subject = self.subject(changed.group_id)
+        if changed.failure is None:
+            self.done.emit(subject, changed.words())
+        else:
+            self.failed.emit(subject, changed.failure.sentence)
 
-    @Slot(object)
-    def _on_withdrawn(self, withdrawn: _Withdrawn) -> None:
-        self.read()
-        self.done.emit(self._withdrawn_words(withdrawn.erasure))
+    def _given_words(self, _given: None) -> str:
+        return _("The consent is noted.")
 
     def _withdrawn_words(self, erasure: SubjectErasure | None) -> str:
         if erasure is None:
@@ -202,7 +224,3 @@ class SubjectConsentViewModel(QObject):
             "may have the recordings already.",
             count,
         )
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,14 +90,14 @@ class SubjectExport(QObject):
         busy_changed: (bool) whether an export runs.
         progressed: (str) progress as text.
         done: (str) where it was written, as a sentence.
-        would_overwrite: (str) a file exists, as a sentence; `replace` continues.
+        would_overwrite: (str, callable) a file exists, as a sentence; the callable replaces it.
         failed: (str) why nothing was written.
     """
 
     busy_changed = Signal(bool)
     progressed = Signal(str)
     done = Signal(str)
-    would_overwrite = Signal(str)
+    would_overwrite = Signal(str, object)
     failed = Signal(str)
 
     def __init__(
@@ -164,12 +165,6 @@ class SubjectExport(QObject):
             return [self._record(context, "fhir", read)]
 
         self.sending.ask(FhirOrder(1, self.shown(read.group_id), records))
-
-    def replace(self) -> None:
-        """Replace the existing files, after the user confirmed."""
-        if self._request is not None:
-            request, read = self._request
-            self.start(replace(request, replace=True), read)
 
     def cancel(self) -> None:
         """Stop; nothing is written."""
@@ -260,8 +255,10 @@ class SubjectExport(QObject):
     def _on_failed(self, failure: Failure) -> None:
         from vbdesk.report.exports import WouldOverwrite  # already imported by the task
 
-        if isinstance(failure.error, WouldOverwrite):
-            self.would_overwrite.emit(failure.sentence)
+        if isinstance(failure.error, WouldOverwrite) and self._request is not None:
+            request, read = self._request
+            again = partial(self.start, replace(request, replace=True), read)
+            self.would_overwrite.emit(failure.sentence, again)
         else:
             self.failed.emit(export_fault(failure))
 

@@ -1,5 +1,7 @@
 """The card of the Subject page for an export: reader, look, and folder or printer."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -7,10 +9,11 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.report_look import look_names
 from vbdesk.desk.subject.export import DRAWN, PRINTED, SIGNED, ExportRequest, SubjectExport
 from vbdesk.desk.subject.export_kinds import ExportKind
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, TickBox
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -69,7 +72,6 @@ class ExportCard(QWidget):
         self.close_button.clicked.connect(self._on_close)
         self.go.clicked.connect(self._go)
         self.reader.returnPressed.connect(self._go)
-        self.banner.acted.connect(self._on_replace)
         work.busy_changed.connect(self._show_busy)
         work.progressed.connect(self.how_far.setText)
         work.would_overwrite.connect(self._on_would_overwrite)
@@ -169,14 +171,9 @@ class ExportCard(QWidget):
         else:
             self.left.emit()
 
-    @Slot()
-    def _on_replace(self) -> None:
-        self.banner.clear()
-        self._work.replace()
-
-    @Slot(str)
-    def _on_would_overwrite(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence, action=_("Replace"))
+    @Slot(str, object)
+    def _on_would_overwrite(self, sentence: str, replace: Callable[[], None]) -> None:
+        self.banner.say(Tone.WARN, sentence, NoticeAction(_("Replace"), replace))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

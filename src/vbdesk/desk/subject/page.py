@@ -18,7 +18,7 @@ from vbdesk.desk.subject.trajectory_text import SubjectReading
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
 from vbdesk.desk.ui.card import Card, scroll_whole
@@ -26,13 +26,14 @@ from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.flow_layout import FillingStack, FlowLayout, StackingRow
 from vbdesk.desk.ui.margins import margins
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
 
-_ALL = "all"
+_ALL, _AGE = "all", "age"
 _RANGES = (30, 90, 270)  # days
 _LEAST_CHARTS, _LEAST_TABLE = 240, 144  # px at 100 % text; with less, the page scrolls
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
@@ -54,9 +55,7 @@ class SubjectPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self._can_undo = False
         self.banner = Banner()
-        self.banner.acted.connect(self._on_banner)
         self.charts = TrajectoryView()
         self.table = CellView(_("Recordings of this subject"), view_model.table, (), stretch=0, row_height=48)
         self.table.setMinimumHeight(self._theme.px(_LEAST_TABLE))
@@ -104,7 +103,6 @@ class SubjectPage(QWidget):
         self.sending = FhirBanner(self.export_work.sending, self.export_menu, self)
         self.printing.wanted.connect(self._on_print)
         self.sending.wanted.connect(self._on_send)
-        self.banner.print_wanted.connect(self._print_again)
         self.consent_line.change_wanted.connect(self._on_consent_wanted)
         self.consent_card.left.connect(self._on_consent_left)
         view_model.consent.done.connect(self._on_consent_done)
@@ -271,22 +269,13 @@ class SubjectPage(QWidget):
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:
         if sentence:
-            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
-        elif self.banner.tone is Tone.WARN:
-            self.banner.clear()
+            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload), topic=_AGE)
+        else:
+            self.banner.withdraw(_AGE)
 
     @Slot(str)
     def _on_arrived(self, sentence: str) -> None:
         announce(self, sentence)
-
-    @Slot()
-    def _on_banner(self) -> None:
-        if self.banner.tone is Tone.WARN:
-            self.view_model.reload()
-        elif self._can_undo:
-            self.view_model.course.undo()
-        self._can_undo = False
-        self.banner.clear()
 
     @Slot(str)
     def _on_range(self, key: str) -> None:
@@ -324,14 +313,13 @@ class SubjectPage(QWidget):
     def _on_course_changed(self, changed: CourseChanged) -> None:
         if self._stack.currentWidget() is self.course_card:
             self._on_course_left()
-        self._can_undo = changed.can_undo
-        self.banner.say(Tone.OK, changed.sentence, action=_("Undo") if changed.can_undo else _("Close"))
+        self.banner.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
         announce(self, changed.sentence)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:
         if self._stack.currentWidget() is not self.course_card:
-            self.banner.say(Tone.WARN, sentence, action=_("Close"))
+            self.banner.say(Tone.WARN, sentence, close_action())
 
     @Slot(object)
     def _on_kind(self, action: QAction) -> None:
@@ -341,11 +329,6 @@ class SubjectPage(QWidget):
     @Slot()
     def _on_print(self) -> None:
         self._begin_export(print_kind())
-
-    @Slot()
-    def _print_again(self) -> None:
-        if self.export_work.printable is not None:
-            self.export_work.printing.start(self.export_work.printable)
 
     @Slot()
     def _on_send(self) -> None:
@@ -378,22 +361,22 @@ class SubjectPage(QWidget):
             self._on_view(self.view.choice())
         self.consent_line.button.setFocus()
 
-    @Slot(str)
-    def _on_consent_done(self, sentence: str) -> None:
-        self.banner.say(Tone.OK, sentence, action=_("Close"))
-        announce(self, sentence)
+    @Slot(str, str)
+    def _on_consent_done(self, subject: str, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence, close_action(), title=subject)
+        announce(self, self.banner.words())
 
-    @Slot(str)
-    def _on_consent_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
-        announce(self, sentence, urgent=True)
+    @Slot(str, str)
+    def _on_consent_failed(self, subject: str, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence, close_action(), title=subject)
+        announce(self, self.banner.words(), urgent=True)
 
     @Slot(str)
     def _on_exported(self, sentence: str) -> None:
         if self.export_work.saved is None:
-            self.banner.say(Tone.OK, sentence, action=_("Close"))
+            self.banner.say(Tone.OK, sentence, close_action())
         else:
-            prints = self.export_work.printable is not None
+            prints = self.export_work.printing.offer(self.export_work.printable)
             self.banner.say_saved(sentence, self.export_work.saved, prints=prints)
         announce(self, sentence)
 

@@ -14,13 +14,14 @@ from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilte
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.tagging import TagMany
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -35,6 +36,7 @@ _ROW_HEIGHT = 48
 _LEAST_ROWS = 36 + 2 * _ROW_HEIGHT  # with less space the page scrolls, so that the list keeps some rows
 _NOTE_WIDTH, _NARROW = 300, 900
 _ANY_TAG = N_("Any tag")
+_OFFLINE = "offline"  # topic of a message
 
 
 class _Remedy(Enum):
@@ -90,7 +92,6 @@ class SubjectsPage(QWidget):
         self.search.returnPressed.connect(self._open_first)
         self.record_button.clicked.connect(self._record)
         self.empty.button.clicked.connect(self._on_empty_button)
-        self.banner.acted.connect(self._ask_again)
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(self._edit_note)
         view_model.listed.connect(self._on_listed)
@@ -103,7 +104,6 @@ class SubjectsPage(QWidget):
         self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
         self.printing.wanted.connect(self.print_report)
         self.sending.wanted.connect(self.send)
-        self.banner.print_wanted.connect(self._print_again)
         view_model.subjects_export.progressed.connect(self._on_export_progress)
         view_model.subjects_export.done.connect(self._on_exported)
         view_model.subjects_export.failed.connect(self._on_failed)
@@ -310,15 +310,16 @@ class SubjectsPage(QWidget):
     @Slot(str)
     def _on_offline(self, sentence: str) -> None:
         if sentence:
-            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
+            again = NoticeAction(_("Try again"), self.view_model.ask_service)
+            self.banner.say(Tone.WARN, sentence, again, topic=_OFFLINE)
             if self.view_model.loading:
                 self.empty.say_unreadable(_("The reason stands above."))
         else:
-            self.banner.clear()
+            self.banner.withdraw(_OFFLINE)
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
+        self.banner.say(Tone.FAIL, sentence, close_action())
 
     @Slot(str, str)
     def export_to(self, kind: str, folder: str) -> None:
@@ -335,12 +336,6 @@ class SubjectsPage(QWidget):
         """Send the same subjects to the FHIR server."""
         self.view_model.subjects_export.send(self._chosen())
 
-    @Slot()
-    def _print_again(self) -> None:
-        export = self.view_model.subjects_export
-        if export.printable is not None:
-            export.printing.start(export.printable)
-
     def _chosen(self) -> list[str]:
         """The checked subjects, or all that are listed if none is checked."""
         chosen = self.list.chosen_keys() if self.list.choosable else []
@@ -349,20 +344,12 @@ class SubjectsPage(QWidget):
     @Slot(int, int)
     def _on_export_progress(self, done: int, total: int) -> None:
         sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
-        self.banner.say(Tone.INFO, sentence, action=_("Cancel"))
+        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.subjects_export.cancel))
 
     @Slot(str, object)
     def _on_exported(self, sentence: str, place: Path) -> None:
-        prints = self.view_model.subjects_export.printable is not None
-        self.banner.say_saved(sentence, place, prints=prints)
-
-    @Slot()
-    def _ask_again(self) -> None:
-        if self.view_model.subjects_export.busy:
-            self.view_model.subjects_export.cancel()
-        elif self.banner.tone is Tone.WARN:
-            self.view_model.ask_service()
-        self.banner.clear()
+        export = self.view_model.subjects_export
+        self.banner.say_saved(sentence, place, prints=export.printing.offer(export.printable))
 
     @Slot()
     def _record(self) -> None:

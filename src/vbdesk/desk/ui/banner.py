@@ -2,31 +2,22 @@
 
 import weakref
 from collections.abc import Callable
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.margins import margins
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, pgettext
-
-
-class Tone(StrEnum):
-    """Severity of a banner."""
-
-    INFO = "info"
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
 
 _LOOKS = {
     Tone.INFO: ("info", "accent", "accenttint"),
@@ -36,45 +27,33 @@ _LOOKS = {
 }
 
 
+_MOST_ACTIONS = 3
 _EDGE, _FOOT, _GAP, _LEAST_WIDTH = 20, 4, 6, 360
 _PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
 
 
 class Banner(QWidget):
-    """A tinted strip with a message; hidden while it has no text.
+    """A tinted strip with a notice and its buttons; hidden while it has none.
 
     In a layout it needs reserved space. With `float_over` it covers the foot of the window, so that nothing moves.
-
-    Signals:
-        acted: the button was pressed.
-        other_acted: the second button was pressed.
-        print_wanted: the file that was saved is to be printed.
-        closed: the small button took the message away.
     """
-
-    acted = Signal()
-    other_acted = Signal()
-    print_wanted = Signal()
-    closed = Signal()
 
     # defaults for events that Qt delivers after Python's garbage collector has emptied this object
     _page_of: Callable[[], QWidget | None] | None = None
-    _wanted = False
+    _notice: Notice | None = None
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._saved: Path | None = None
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
         self._sentence = Text("", Role.BODY, "text", wrap=True)
-        self._button = Button("", ButtonKind.QUIET)
-        self._button.clicked.connect(self._act)
-        self._other = Button("", ButtonKind.QUIET)
-        self._other.clicked.connect(self._act_otherwise)
-        self._print = Button("", ButtonKind.QUIET)
-        self._print.clicked.connect(self.print_wanted)
+        self._buttons = [Button("", ButtonKind.QUIET) for _place in range(_MOST_ACTIONS)]
+        pressed = QButtonGroup(self)
+        for place, button in enumerate(self._buttons):
+            pressed.addButton(button, place)
+        pressed.idClicked.connect(self._perform)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.clicked.connect(self._on_close)
         self._close.hide()
@@ -89,10 +68,8 @@ class Banner(QWidget):
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
-        row.addWidget(self._print, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
+        for button in (*reversed(self._buttons), self._close):
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setMinimumHeight(48)
         self.hide()
@@ -113,62 +90,86 @@ class Banner(QWidget):
 
     @property
     def button(self) -> Button:
-        """The quiet button; the last one if there are two."""
-        return self._button
+        """The button of the first action, at the end of the row."""
+        return self._buttons[0]
 
     @property
     def other_button(self) -> Button:
-        """The second button, before the other."""
-        return self._other
+        """The button of the second action, before the first."""
+        return self._buttons[1]
 
     @property
     def print_button(self) -> Button:
-        """The button that prints the file that was saved."""
-        return self._print
+        """The button of the third action."""
+        return self._buttons[2]
+
+    @property
+    def offered(self) -> tuple[NoticeAction, ...]:
+        """What is offered."""
+        return () if self._notice is None else self._notice.actions
+
+    @property
+    def topic(self) -> str:
+        """What the notice is about; empty for nothing in particular."""
+        return "" if self._notice is None else self._notice.topic
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said."""
+        return self._notice is None
 
     @property
     def tone(self) -> Tone:
-        """The severity shown."""
+        """The severity shown last."""
         return self._tone
 
-    def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "", other: str = "") -> None:
-        """Show the banner."""
-        self._saved = None
-        self._tone = tone
-        icon, ink, _tint = _LOOKS[tone]
+    def say(self, tone: Tone, sentence: str, *actions: NoticeAction, title: str = "", topic: str = "") -> None:
+        """Show a sentence with actions in place of the notice before, and of its actions."""
+        self.show_notice(Notice(tone, sentence, actions, title, topic))
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice in place of the one before, and of its actions."""
+        before, self._notice, self._tone = self.offered, notice, notice.tone
+        icon, ink, _tint = _LOOKS[notice.tone]
         self._icon.show_icon(icon, ink)
-        self._title.setText(title)
-        self._title.setVisible(bool(title))
-        self._sentence.setText(sentence)
-        self._sentence.set_ink("text2" if title else "text")
-        self._button.setText(action)
-        self._button.set_kind(ButtonKind.LINK if tone is Tone.INFO else ButtonKind.QUIET)
-        self._button.setVisible(bool(action))
-        self._other.setText(other)
-        self._other.setVisible(bool(other))
-        self._print.hide()
+        self._title.setText(notice.title)
+        self._title.setVisible(bool(notice.title))
+        self._sentence.setText(notice.sentence)
+        self._sentence.set_ink("text2" if notice.title else "text")
+        for place, button in enumerate(self._buttons):
+            if before[place : place + 1] != notice.actions[place : place + 1]:
+                button.setDown(False)  # a press that began on the notice before ends without effect
+            button.setText(notice.actions[place].label if place < len(notice.actions) else "")
+            button.setVisible(place < len(notice.actions))
+        self.button.set_kind(ButtonKind.LINK if notice.tone is Tone.INFO else ButtonKind.QUIET)
         self._close.setAccessibleName(_("Close message"))
-        self._close.setVisible(self._page is not None and _("Close") not in (action, other))
-        self._wanted = True
+        self._close.setVisible(self._page is not None and all(action.run is not None for action in notice.actions))
         self._place()
         self.update()
 
-    def say_saved(self, sentence: str, path: Path, *, opens: bool = True, prints: bool = False) -> None:
+    def say_saved(
+        self, sentence: str, path: Path, *, opens: bool = True, prints: Callable[[], object] | None = None
+    ) -> None:
         """Say that a file was saved, with buttons: open it, if a program can, show it in its folder, print it."""
-        show, folder = pgettext("verb", "Open"), _("Show in folder")
-        self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
-        self._saved = path
-        self._print.setText(pgettext("verb", "Print"))
-        self._print.setVisible(prints)
-        self._place()
+        actions = [NoticeAction(_("Show in folder"), partial(show_in_folder, path), stays=True)]
+        if opens:
+            actions.insert(0, NoticeAction(pgettext("verb", "Open"), partial(open_file, path), stays=True))
+        if prints is not None:
+            actions.append(NoticeAction(pgettext("verb", "Print"), prints, stays=True))
+        self.say(Tone.OK, sentence, *actions)
 
     @Slot()
     def clear(self) -> None:
-        """Hide the banner."""
+        """Hide the banner; what its buttons would have done is forgotten."""
         self._title.setText("")
         self._sentence.setText("")
-        self._wanted = False
+        self._notice = None
         self._place()
+
+    def withdraw(self, topic: str) -> None:
+        """Hide the banner if its notice is about `topic`."""
+        if self.topic == topic:
+            self.clear()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
         if event.type() in _PLACED and hasattr(self, "_page"):  # not while Python destroys it together with its page
@@ -184,9 +185,9 @@ class Banner(QWidget):
         """Show it where it belongs, or hide it."""
         page = self._page
         if page is None:
-            self.setVisible(self._wanted and self._page_of is None)
+            self.setVisible(self._notice is not None and self._page_of is None)
             return
-        shown = self._wanted and page.isVisible()
+        shown = self._notice is not None and page.isVisible()
         window = page.window()
         if shown and self.parentWidget() is not window:
             self.setParent(window)
@@ -209,22 +210,23 @@ class Banner(QWidget):
 
     @Slot()
     def _on_close(self) -> None:
+        closed = self._notice.closed if self._notice is not None else None
         self.clear()
-        self.closed.emit()
+        if closed is not None:
+            closed()
 
-    @Slot()
-    def _act(self) -> None:
-        if self._saved is None:
-            self.acted.emit()
-        else:
-            open_file(self._saved)
-
-    @Slot()
-    def _act_otherwise(self) -> None:
-        if self._saved is None:
-            self.other_acted.emit()
-        else:
-            show_in_folder(self._saved)
+    @Slot(int)
+    def _perform(self, place: int) -> None:
+        """Do what the notice that is shown offers with this button."""
+        if self._notice is None or place >= len(self._notice.actions):
+            return
+        action = self._notice.actions[place]
+        if action.run is None:
+            self._on_close()
+            return
+        if not action.stays:
+            self.clear()
+        action.run()
 
     def _float(self, left: int, bottom: int, width: int) -> int:
         """Stand on `bottom`; returns the height."""

@@ -4,8 +4,11 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.ui.accessibility import announce
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import _
+
+_WORK = "work"  # topic of the message while it runs
 
 
 class WorkBanner(Banner):
@@ -23,24 +26,19 @@ class WorkBanner(Banner):
 
     def __init__(self, page: QWidget) -> None:
         super().__init__()
-        self._asks = self._runs = False
         self.float_over(page)
-        self.acted.connect(self._on_acted)
-        self.other_acted.connect(self._on_other)
-        self.closed.connect(self._on_other)
 
     def ask(self, sentence: str, yes: str) -> None:
         """Ask before the work begins."""
-        self._asks, self._runs = True, False
-        self.say(Tone.WARN, sentence, action=yes, other=_("Cancel"))
+        no, refused = NoticeAction(_("Cancel"), self.refused.emit), self.refused.emit
+        self.show_notice(Notice(Tone.WARN, sentence, (NoticeAction(yes, self.confirmed.emit), no), closed=refused))
         self.button.setFocus()
         announce(self, sentence)
 
     @Slot(str)
     def show_progress(self, sentence: str) -> None:
         """Show what is under way."""
-        self._asks, self._runs = False, True
-        self.say(Tone.INFO, sentence, action=_("Cancel"))
+        self.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.stop_wanted.emit, stays=True), topic=_WORK)
 
     @Slot(str)
     def show_done(self, sentence: str) -> None:
@@ -60,30 +58,8 @@ class WorkBanner(Banner):
     @Slot()
     def end(self) -> None:
         """The work has ended: take away what still says that it runs."""
-        if self._runs:
-            self._runs = False
-            self.clear()
+        self.withdraw(_WORK)
 
     def _show_end(self, tone: Tone, sentence: str) -> None:
-        self._asks = self._runs = False
-        self.say(tone, sentence, action=_("Close"))
+        self.say(tone, sentence, close_action())
         announce(self, sentence, urgent=tone is Tone.FAIL)
-
-    @Slot()
-    def _on_acted(self) -> None:
-        if self._runs:
-            self.stop_wanted.emit()
-            return
-        asks, self._asks = self._asks, False
-        self.clear()
-        if asks:
-            self.confirmed.emit()
-
-    @Slot()
-    def _on_other(self) -> None:
-        """Cancel, or the small button, while it asks."""
-        asks, self._asks = self._asks, False
-        if not self._runs:
-            self.clear()
-        if asks:
-            self.refused.emit()

@@ -9,11 +9,12 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
-from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.notice import Tone
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _
