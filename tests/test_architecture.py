@@ -233,8 +233,8 @@ def test_every_port_has_a_real_and_an_in_memory_implementation(port):
         assert members(protocol) <= members(classes_by_name()[implementation]), implementation
 
 
-SYSTEM_CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("time", "time"), ("time", "monotonic")}
-FILES_THAT_READ_THE_CLOCK_AT_MOST = 41
+SYSTEM_CLOCKS = {("time", "monotonic")}
+FILES_THAT_READ_THE_CLOCK_AT_MOST = 23
 READERS_OF_TOML = {"data_files.py", "service/kernel/settings.py"}
 READERS_OF_JSON_LINES = {"json_lines.py"}
 

@@ -76,6 +76,79 @@ def test_no_test_measures_how_long_something_took():
     assert measuring == set(MEASURED_TIMES)
 
 
+TIMES_OF_DAY = {
+    "time": {"time", "time_ns", "clock_gettime", "clock_gettime_ns", "ctime", "localtime", "gmtime", "strftime"},
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+    "QDate": {"currentDate"},
+    "QTime": {"currentTime"},
+    "QDateTime": {"currentDateTime", "currentDateTimeUtc", "currentMSecsSinceEpoch", "currentSecsSinceEpoch"},
+}
+GIVEN_A_TIME = {"ctime": 1, "localtime": 1, "gmtime": 1, "strftime": 2}
+SYSTEM_TIMES = {
+    "service/http/test_storage_origin.py": "sets the time of a file, which the kernel's clock gives to others",
+    "service/kernel/test_sqlite_functions.py": "compares with what SQLite and DBOS read",
+    "service/storage/signatures.py": "checks what the providers' libraries sign with the time that they read",
+    "service/storage/test_store_addresses.py": "checks what the providers' libraries sign with the time that they read",
+}
+"""Tests that read the system's time of day, and why they need not the clock of vbdesk."""
+
+
+def test_only_the_clock_asks_the_system_for_the_time_of_day():
+    """With one place that asks, a run can shift the time of day of the whole program."""
+    asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.py") if asks_for_time_of_day(parsed(path))}
+    assert asking == {"clock.py", "boot_clock.py"}
+
+
+def test_tests_read_the_time_of_day_of_vbdesk():
+    asking = {
+        str(path.relative_to(TESTS))
+        for path in TESTS.rglob("*.py")
+        if not MEASURING & set(path.parents) and asks_for_time_of_day(parsed(path))
+    }
+    assert asking == set(SYSTEM_TIMES)
+
+
+@pytest.mark.parametrize(
+    ("code", "asks"),
+    [
+        ("now = datetime.now(UTC)", True),
+        ("now = datetime.datetime.now()", True),
+        ("field(default_factory=time.time)", True),
+        ("from time import time_ns", True),
+        ("day = QDate.currentDate()", True),
+        ("time.strftime('%Y')", True),
+        ("time.strftime('%Y', time.gmtime(record.created))", False),
+        ("now = clock.now()", False),
+        ("now = utc_now()", False),
+        ("time.monotonic()", False),
+    ],
+)
+def test_what_asks_for_the_time_of_day_is_known(code, asks):
+    assert asks_for_time_of_day(ast.parse(code)) == asks
+
+
+def asks_for_time_of_day(module: ast.Module) -> bool:
+    """Whether code calls, passes on or imports a function that reads the system's time of day."""
+    given = {
+        id(node.func)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and len(node.args) >= GIVEN_A_TIME.get(node.func.attr, len(node.args) + 1)
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and id(node) not in given:
+            owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+            if node.attr in TIMES_OF_DAY.get(owner, ()):
+                return True
+        elif isinstance(node, ast.ImportFrom) and TIMES_OF_DAY.get(node.module or "", set()) & {
+            alias.name for alias in node.names
+        }:
+            return True
+    return False
+
+
 LEAST_PATIENCE_S = 60
 IMPATIENT = {
     "outbox/test_consent_policy.py": "two changes meet only if nothing keeps them apart, and else go on after the wait",

@@ -9,6 +9,16 @@ from typing import Protocol
 from vbdesk.boot_clock import BootTime, boot_time
 
 
+def utc_now() -> datetime:
+    """Read the time of day, in UTC: the one place that asks the system for it."""
+    return datetime.now(UTC)
+
+
+def local_now() -> datetime:
+    """Read the time of day, in this computer's time zone."""
+    return utc_now().astimezone()
+
+
 class CancelFlag(Protocol):
     """A flag that a caller sets to stop a long call; `threading.Event` is one."""
 
@@ -46,7 +56,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """The time of day, aware, in UTC."""
-        return datetime.now(UTC)
+        return utc_now()
 
     def monotonic(self) -> float:
         """Seconds since a fixed moment; never decreases."""

@@ -7,7 +7,6 @@ proxy knows.
 import signal
 import sys
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -18,6 +17,7 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.client import Client, Credentials
+from vbdesk.clock import utc_now
 from vbdesk.contract.limits import Plan
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.groups.waiting_jobs import GroupHistories
@@ -31,10 +31,10 @@ class SystemTime(Clock):
     """The real time of day."""
 
     def __init__(self):
-        super().__init__(datetime.now(UTC))
+        super().__init__(utc_now())
 
     def now(self):
-        return datetime.now(UTC)
+        return utc_now()
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import typer
@@ -13,6 +13,7 @@ from pypdf import PdfReader
 
 from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
 from vbdesk.client import AudioSource, Target
+from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
@@ -26,7 +27,7 @@ from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.subject_record import RecordSource, subject_record
 from vbdesk.report.tidy_csv import csv_files
 
-DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
+DAYS = [utc_now().replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
 
 QUEUED = Job.model_validate(
     {

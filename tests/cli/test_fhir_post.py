@@ -5,7 +5,7 @@ import json
 import logging
 import sys
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -24,6 +24,7 @@ from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.fhir_login import LOGIN_NAME, login_place
 from vbdesk.cli.main import app
 from vbdesk.client import AudioSource, Target
+from vbdesk.clock import utc_now
 from vbdesk.outbox.profiles import vault as vault_module
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, secret_names
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultMissing
@@ -38,7 +39,7 @@ OTHER = "https://fhir.example.org/r4"
 def subject(near_service, speech_file):
     """A subject with one recording."""
     audio = AudioSource.from_path(speech_file)
-    moment = datetime.now(UTC).replace(microsecond=0) - timedelta(days=7)
+    moment = utc_now().replace(microsecond=0) - timedelta(days=7)
     with near_service.client() as client:
         client.analyze(Target("sign", "stress"), audio, group_id="subj:7", recorded_at=moment, longitudinal=True)
 

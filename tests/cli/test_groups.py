@@ -1,13 +1,14 @@
 """`vbdesk groups`, on a real service."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from vbdesk.client import AudioSource, Target
+from vbdesk.clock import utc_now
 
-DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
+DAYS = [utc_now().replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from vbdesk.cli.paths import desk_paths
 from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting, status_of_report
 from vbdesk.client import AudioSource, Target
-from vbdesk.clock import ManualClock, SystemClock
+from vbdesk.clock import ManualClock, SystemClock, utc_now
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.imports.speaker_comparison import sounds_unlike
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
@@ -190,7 +190,7 @@ def test_sounds_that_go_at_once_are_gone_when_the_command_ends(record, opened, t
 def test_the_trash_is_destroyed_after_its_days_also_while_sending_is_paused(record, profile, tmp_path, vault):
     record(2).close()
     folder = library_folder(tmp_path, profile.profile_id)
-    long_ago = ManualClock(datetime.now(UTC) - timedelta(days=8))
+    long_ago = ManualClock(utc_now() - timedelta(days=8))
     with closing(LockedLibrary(profile, folder, vault, long_ago)) as library:
         old, new = (item.take_id for item in library.list())
         library.discard(old)
@@ -408,7 +408,7 @@ class IdleSyncWorker:
     def run(self, stop):
         (event,) = self.line.events()
         self.line.begin_upload(event)
-        self.line.postpone(event, datetime.now(UTC) + timedelta(minutes=15), "Tried 6 times in vain.")
+        self.line.postpone(event, utc_now() + timedelta(minutes=15), "Tried 6 times in vain.")
         stop.wait(60)
 
 

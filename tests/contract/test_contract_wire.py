@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.groups import AddJobs, group_id_fault
@@ -121,11 +122,11 @@ def test_a_signature_is_the_hex_hmac_of_the_raw_body():
 
 
 def test_ids_are_version_7_and_sort_by_age():
-    before = datetime.now(UTC) - timedelta(milliseconds=1)  # the finest that an id tells
+    before = utc_now() - timedelta(milliseconds=1)  # the finest that an id tells
     ids = [new_id() for _ in range(10_000)]
     assert ids == sorted(set(ids))
     newest = uuid.UUID(ids[-1])
     assert newest.version == 7
     assert newest.variant == uuid.RFC_4122
     made = datetime.fromtimestamp((newest.int >> 80) / 1000, UTC)
-    assert before <= made < datetime.now(UTC) + timedelta(minutes=1)  # many ids of one moment run ahead of the clock
+    assert before <= made < utc_now() + timedelta(minutes=1)  # many ids of one moment run ahead of the clock

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import httpx
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.client import Client, RetryRule
+from vbdesk.clock import utc_now
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.shell.workspace import open_library
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -36,7 +37,7 @@ class HoldingStorage(httpx.BaseTransport):
             grant = {
                 "upload_url": f"https://storage.example/{self.puts}",
                 "upload_ref": f"ref-{self.puts}",
-                "expires_at": (datetime.now(UTC) + timedelta(minutes=15)).isoformat(),
+                "expires_at": (utc_now() + timedelta(minutes=15)).isoformat(),
                 "required_headers": {},
             }
             return httpx.Response(201, json=grant)
@@ -49,7 +50,7 @@ def noise_take(library):
     writer = EncryptedTakeWriter(path, library.store.key, 48_000)
     writer.append(np.random.default_rng(3).integers(-9000, 9000, 16 * 48_000).astype(np.int16))
     writer.close()
-    return library.add_take(path, TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse")))
+    return library.add_take(path, TakeMetadata("ward4-0172", utc_now(), RecordingTarget("model", "pulse")))
 
 
 def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(qtbot, open_desk, ports):

@@ -1,6 +1,6 @@
 """Times and amounts of the desk in the reader's language and region."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -17,7 +17,7 @@ from vbdesk.desk.ui.time_text import (
 )
 from vbdesk.language import Language, reading_in
 
-NOW = datetime.now(UTC).astimezone().replace(year=2026, month=11, day=21, hour=12, minute=0, second=0)
+NOW = datetime(2026, 11, 21, 12).astimezone()
 MORNING = NOW.replace(hour=10, minute=41)
 ENGLISH = Language("en", "en_GB")
 

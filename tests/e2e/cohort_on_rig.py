@@ -13,13 +13,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from desktop import Desktop
 
 from vbdesk.cli.paths import desk_paths
+from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.limits import Plan
@@ -45,7 +46,7 @@ SIGNS = {
     "dehydration": "Dehydration",
     "elevated-blood-pressure": "Elevated Blood Pressure",
 }
-NOW = datetime.now(UTC)
+NOW = utc_now()
 
 
 def name_of(number: int) -> str:

@@ -8,12 +8,13 @@ TEXT is the system's text size, 1 for 100 %.
 
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from desktop import Desktop, until
 
 from vbdesk.cli.paths import desk_paths
+from vbdesk.clock import utc_now
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -31,7 +32,7 @@ def fill(speech: Path) -> None:
     ports = DeskPorts(data_dir=place.data, config_dir=place.config)
     profile = Setup(ports).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
     library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
-    now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
+    now, pulse = utc_now(), RecordingTarget("model", "pulse")
     for number in range(5):
         facts = TakeMetadata(f"ward4-01{number}0", now - timedelta(hours=number + 1), pulse)
         take_id = library.import_file(speech, facts)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from served import Served
 from socket_keyring import KeyringServer
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.clock import utc_now
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -96,7 +96,7 @@ def add_take(profile, keyring, folder, speech_file, group_id):
         writer = EncryptedTakeWriter(path, LIBRARY_KEY, rate)
         writer.append(samples.astype(np.int16))
         writer.close()
-        facts = TakeMetadata(group_id, datetime.now(UTC), RecordingTarget("sign", "stress"))
+        facts = TakeMetadata(group_id, utc_now(), RecordingTarget("sign", "stress"))
         library.queue(library.add_take(path, facts))
     keyring.secrets[profile.high_water_name] = vault.get(profile.high_water_name)  # the desk has the same keyring
 

@@ -1,6 +1,6 @@
 """`vbdesk admin secrets`: create, list, rotate and delete the service's own keys."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.admin_context import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
+from vbdesk.clock import utc_now
 from vbdesk.language import _, ngettext, system_reason, translated
 from vbdesk.privacy import make_private
 
@@ -57,7 +58,7 @@ def list_keys(data_dir: DataDir, as_json: AsJson = False) -> None:
     from vbdesk.service.kernel.secret_box import sealing_first
 
     keys = _keys_in(_file_of(opened_settings(data_dir)))
-    sealing = sealing_first(keys, datetime.now(UTC))[0]
+    sealing = sealing_first(keys, utc_now())[0]
     show_list([{"key": key.name, "seals_from": key.seals_from, "seals": key is sealing} for key in keys], as_json)
 
 
@@ -80,7 +81,7 @@ def rotate(
     try:
         with file.changing():
             encryption_key = _rotate_encryption_key(data_dir, settings)
-            added = file.rotate(datetime.now(UTC) + timedelta(minutes=in_minutes))
+            added = file.rotate(utc_now() + timedelta(minutes=in_minutes))
     except OSError as error:
         fail(
             _(
@@ -119,7 +120,7 @@ def prune(
     try:
         with file.changing():
             with opened_database(data_dir) as (settings, database):
-                keys, moment = _keys_in(file), datetime.now(UTC)
+                keys, moment = _keys_in(file), utc_now()
                 sealing = sealing_first(keys, moment)[0]
                 if not now and (moment - sealing.seals_from).total_seconds() < settings.upload_valid_s:
                     fail(
@@ -155,7 +156,7 @@ def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
         if settings.key_file is not None:
             keys = (new_key(), *keys)
             replace_key_file(settings.key_file, keys)  # first: encrypted data must never exist without its key
-        rewrap(database, keys, datetime.now(UTC))
+        rewrap(database, keys, utc_now())
     return keys[0].name
 
 
@@ -199,7 +200,7 @@ def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -
             return
         if not forget:
             fail(missing_but_needed(file.path))
-        forget_sealed(database, datetime.now(UTC))
+        forget_sealed(database, utc_now())
 
 
 def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKeys"]:

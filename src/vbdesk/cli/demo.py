@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ import typer
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, interval_words, number, say, table, wrapped
+from vbdesk.clock import utc_now
 from vbdesk.language import N_, _, formats, message, pgettext, translated
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _samples() -> DemoSamples:
     from vbdesk.resource_files import resource
 
     data = read_toml(resource("samples", "samples.toml"))
-    yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
+    yesterday = utc_now().replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
     files = data["files"]
     recordings = tuple(
         DemoSample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))

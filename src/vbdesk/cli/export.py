@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_expo
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
+from vbdesk.clock import utc_now
 from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _options(
     from vbdesk.report.drawing.style import Look
     from vbdesk.report.sign_off import SignOff
 
-    now = datetime.now(UTC).replace(microsecond=0)
+    now = utc_now().replace(microsecond=0)
     try:
         reader = None if sign_off is None else SignOff(sign_off, now)
     except ValueError as error:

@@ -24,6 +24,7 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.output import fail, fail_without_target, local_time, print_json, say
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
+from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.language import N_, _, message, system_reason, translated
 
@@ -253,7 +254,7 @@ def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
     moment = moments.given or recorded_at_in_name(row.path.name, moments.zone)
     if moment is None:
         return replace(row, faults=(message("There is no date and time in the name of the file."),))
-    if moment > datetime.now(UTC) + CLOCK_DRIFT:
+    if moment > utc_now() + CLOCK_DRIFT:
         return replace(row, faults=(message("The time of the recording is in the future."),))
     return replace(row, recorded_at=moment, notes=())
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vbdesk.cli.connection import ACT_FIRST, ConnectedAccount
 from vbdesk.cli.output import fail
+from vbdesk.clock import utc_now
 from vbdesk.language import joined, message, translated
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SubmitConsent:
         return None
 
     def _status(self, group_id: str) -> "ConsentStatus":
-        return self.known.status(group_id, datetime.now(UTC))
+        return self.known.status(group_id, utc_now())
 
 
 def submit_consent(connection: ConnectedAccount, data_dir: Path | None, stated: StatedConsent | None) -> SubmitConsent:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -31,6 +31,7 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
+from vbdesk.clock import utc_now
 from vbdesk.language import _, ngettext, system_reason, translated
 
 if TYPE_CHECKING:
@@ -392,7 +393,7 @@ class _Watch:
         """Why nothing moves, if everything on its way has used its retries and waits for long."""
         from vbdesk.outbox.sync.error_policy import LONGEST_DELAY_S
 
-        soon = datetime.now(UTC) + timedelta(seconds=LONGEST_DELAY_S)
+        soon = utc_now() + timedelta(seconds=LONGEST_DELAY_S)
         resting = [item for item in self._on_way.values() if item and item.not_before and item.not_before > soon]
         return resting[0].reason if resting and len(resting) == len(self._on_way) else None
 

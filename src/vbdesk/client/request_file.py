@@ -1,10 +1,10 @@
 """The requests of the last minute in a small file, for short-lived programs."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.json_lines import read_valid_json_lines
 from vbdesk.privacy import make_private, owner_only_opener
@@ -21,7 +21,7 @@ class RequestFile:
     request.
     """
 
-    def __init__(self, path: Path, time_of_day: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, time_of_day: Callable[[], float] = lambda: utc_now().timestamp()) -> None:
         """Name the file, which the first request creates; `time_of_day` is in seconds."""
         self._path = path
         self._time_of_day = time_of_day

@@ -1,6 +1,5 @@
 """Send a test delivery to a webhook's receiver from this computer, in the service's format."""
 
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import httpx
@@ -8,6 +7,7 @@ from pydantic import ValidationError
 
 from vbdesk.client.errors import ClientError, ErrorKind
 from vbdesk.client.network_errors import cause_of
+from vbdesk.clock import utc_now
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
@@ -39,7 +39,7 @@ def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:
 
 def trial_job() -> Job:
     """A job that does not exist; it failed, so that no receiver takes it for a result."""
-    now = datetime.now(UTC)
+    now = utc_now()
     return Job(
         job_id=str(uuid4()),
         status=JobStatus.FAILED,

@@ -2,10 +2,12 @@
 
 import secrets
 import threading
-import time
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from vbdesk.clock import utc_now
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _lock = threading.Lock()
 _last = 0
 
@@ -17,7 +19,7 @@ def new_id() -> str:
     """
     global _last
     with _lock:
-        ticks = max((time.time_ns() // 1_000_000) << 12, _last + 1)
+        ticks = max(((utc_now() - _EPOCH) // timedelta(milliseconds=1)) << 12, _last + 1)
         _last = ticks
     milliseconds, sequence = ticks >> 12, ticks & 0xFFF
     value = milliseconds << 80 | 0x7 << 76 | sequence << 64 | 0b10 << 62 | secrets.randbits(62)

@@ -14,6 +14,7 @@ import pytest
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
+from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import ValueInterpretation, VocalFeature
 from vbdesk.desk.account.page import AccountPage
@@ -150,7 +151,7 @@ class Shelf:
         writer = EncryptedTakeWriter(path, library.store.key, 8000, {"device": device})
         writer.append((np.sin(np.arange(seconds * 8000) / 20) * 9000).astype(np.int16))
         writer.close()
-        recorded_at = datetime.now(UTC) - timedelta(hours=hours_ago)
+        recorded_at = utc_now() - timedelta(hours=hours_ago)
         metadata = TakeMetadata(group_id, recorded_at, RecordingTarget("model", "pulse"), protocol=protocol)
         take_id = library.add_take(path, metadata)
         for step in WAY_TO[state].split():

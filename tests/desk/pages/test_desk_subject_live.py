@@ -14,6 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
@@ -114,7 +115,7 @@ def shorter(answer: dict, by: int) -> dict:
 @pytest.fixture
 def begun():
     """When the test began."""
-    return datetime.now(UTC)
+    return utc_now()
 
 
 def test_a_failure_to_read_another_subject_says_nothing_about_the_one_shown(page, workspace, monkeypatch, qtbot):
@@ -170,7 +171,7 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
 def test_what_the_service_said_is_kept_for_the_next_time(begun, shown, workspace):
     body, read_at = workspace.library.responses.trajectory(SUBJECT)
     assert len(TrajectoryRead.model_validate_json(body).data_points) == 14
-    assert begun <= read_at <= datetime.now(UTC)
+    assert begun <= read_at <= utc_now()
 
 
 def test_a_new_result_appears_and_the_place_that_was_chosen_stays(page, network, workspace, trajectory_answer, qtbot):

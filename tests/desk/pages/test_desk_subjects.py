@@ -1,13 +1,14 @@
 """The Subjects page."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
@@ -36,7 +37,7 @@ def cell(page, group_id, column):
 
 def test_subjects_of_this_computer_and_of_the_service_are_one_list(shelf, network, open_page, pulse_job):
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     page = open_page(2)
     assert names(page) == ["ward4-0172", "ward4-0168"]
     assert cell(page, "ward4-0172", 2) == "Moderate"
@@ -46,7 +47,7 @@ def test_subjects_of_this_computer_and_of_the_service_are_one_list(shelf, networ
 
 def test_an_older_result_here_is_not_called_the_last_level(shelf, network, open_page, pulse_job, qtbot):
     shelf.put("ward4-0172", OutboxState.DONE, hours_ago=48, job=pulse_job)
-    network.add_group("ward4-0172", jobs=2, latest=datetime.now(UTC))
+    network.add_group("ward4-0172", jobs=2, latest=utc_now())
     page = open_page(1)
     qtbot.waitUntil(lambda: cell(page, "ward4-0172", 2) == "Open to see")
 
@@ -80,7 +81,7 @@ def test_long_lists_are_read_while_half_of_the_plan_is_left_to_recordings(networ
 
 def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_page, workspace, pulse_job, qtbot):
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     open_page(2)
     kept = ResponseCache(workspace.library.store)
     qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
@@ -98,7 +99,7 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     shelf, network, open_page, workspace, pulse_job, monkeypatch, qtbot
 ):
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     first = open_page(2)
     kept = ResponseCache(workspace.library.store)
     qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
@@ -133,7 +134,7 @@ def test_a_cached_list_that_cannot_be_read_is_told_and_the_subjects_are_listed(
         raise OSError(5, "Input/output error")
 
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
+    network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     monkeypatch.setattr(workspace.library.responses, "read", broken)
     page = open_page(2)
     assert names(page) == ["ward4-0172", "ward4-0168"]

@@ -1,7 +1,6 @@
 """The Record page from a user's view."""
 
 import threading
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from PySide6.QtCore import Qt
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.microphone import MicrophoneError
 from vbdesk.capture.protocols import protocols
+from vbdesk.clock import utc_now
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
@@ -52,7 +52,7 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
 def test_after_send_the_page_says_what_the_recording_waits_for(user, workspace, status, settings, said):
     workspace.sync.set_counts(workspace.sync.counts, settings)
     workspace.sync.set_status(status)
-    metadata = TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse"))
+    metadata = TakeMetadata("ward4-0172", utc_now(), RecordingTarget("model", "pulse"))
     user.page._on_sent(CheckSource(Origin.TAKE, "one.take", metadata))
     assert said in user.page.banner.words()
 

@@ -1,12 +1,12 @@
 """Versions of a recording, discarding with undo, trimming what is kept, and what else the check shows."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from vbdesk.clock import utc_now
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.view_model import RecordPhase
@@ -203,7 +203,7 @@ def test_another_voice_is_warned_of_and_can_still_be_sent(user):
 )
 def test_a_muted_take_says_so_and_a_silent_file_blames_no_microphone(origin, title):
     check = TakeCheck((), "bad", "", (), 0.0, None, np.zeros((0, 2), np.int16), {}, silence=Silence.MUTED)
-    about = TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse"))
+    about = TakeMetadata("ward4-0172", utc_now(), RecordingTarget("model", "pulse"))
     review = Review(CheckSource(origin, "one", about), check, 20.0, TrimRange(0.0, 20.0), 48_000)
     assert (review.title, review.sendable) == (title, False)
     assert ("microphone was muted" in review.sentence) is (origin is Origin.TAKE)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -24,6 +23,8 @@ from examination import (
     submit,
 )
 from receiver import Receiver
+
+from vbdesk.clock import utc_now
 
 SECRET = "whsec"
 
@@ -77,7 +78,7 @@ def test_membership_of_a_timed_out_job_says_so_and_feeds_nothing(impatient: http
 
 
 def wait_until_expired(grant: Any) -> None:
-    time.sleep((instant(grant["expires_at"]) - datetime.now(UTC)).total_seconds() + 0.1)
+    time.sleep((instant(grant["expires_at"]) - utc_now()).total_seconds() + 0.1)
 
 
 def test_put_after_the_grant_expired_is_refused_by_storage(impatient: httpx.Client) -> None:

@@ -1,6 +1,6 @@
 """Longitudinal analysis: fields from the group's history, the trajectory and the cohort."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -21,9 +21,11 @@ from examination import (
     submit,
 )
 
+from vbdesk.clock import utc_now
+
 
 def days_ago(days: float) -> str:
-    return (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    return (utc_now() - timedelta(days=days)).isoformat()
 
 
 def fields_of(signal: dict[str, Any]) -> dict[str, Any]:

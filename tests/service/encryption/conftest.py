@@ -1,10 +1,10 @@
 """A database with data keys."""
 
 from contextlib import closing
-from datetime import UTC, datetime
 
 import pytest
 
+from vbdesk.clock import utc_now
 from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.keys import new_key
 from vbdesk.service.kernel.db.migrate import upgrade
@@ -18,4 +18,4 @@ def data_keys(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
     with closing(open_database(load_settings(folder))) as database:
         upgrade(database, folder)
-        yield open_data_keys(database, (new_key(),), lambda: datetime.now(UTC))
+        yield open_data_keys(database, (new_key(),), utc_now)

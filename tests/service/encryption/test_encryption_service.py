@@ -10,7 +10,6 @@ import sys
 import time
 import zipfile
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from typer.testing import CliRunner
 
 import windows_files
 from vbdesk.cli.main import app as vbdesk
+from vbdesk.clock import utc_now
 from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC, is_encrypted_file
 from vbdesk.service.encryption.keys import create_key_file, find_keys, new_key
@@ -331,7 +331,7 @@ def test_an_interrupted_encryption_continues_at_the_next_start(serve, tmp_path, 
     assert (encrypted(), left >= 0) == (40, True)
     settings = load_settings(again.data_dir, key_file=key_file)
     with closing(open_database(settings)) as database:
-        keys = open_data_keys(database, find_keys(settings), lambda: datetime.now(UTC))
+        keys = open_data_keys(database, find_keys(settings), utc_now)
         files = RecordingFiles(audio, keys)
         for path in audio.iterdir():
             with files.at(path).open("rb") as file:

@@ -3,13 +3,14 @@
 import hashlib
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import tomli_w
 from served import Served, wait_for_end
 
+from vbdesk.clock import utc_now
 from vbdesk.resource_files import resource
 
 DATA = Path(__file__).parents[2] / "data"
@@ -74,7 +75,7 @@ def test_a_sign_of_ones_own_goes_all_the_way(served: Served) -> None:
         assert client.get("/v2/signs/broken").status_code == 404
         jobs = []
         for days_ago in (2, 1):
-            recorded_at = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat()
+            recorded_at = (utc_now() - timedelta(days=days_ago)).isoformat()
             path = "/v2/signs/slow-speech/groups/subj-1/analyze/longitudinal"
             form = {"audio": RECORDING.read_bytes(), "recorded_at": (None, recorded_at)}
             answer = client.post(path, files=form)
@@ -107,7 +108,7 @@ def test_how_soon_a_sign_changes_is_as_its_file_says(served: Served) -> None:
     with served.client() as client:
         for name in ("slow-speech", "steady-speech"):
             for days_ago in (90, 1):
-                recorded_at = (datetime.now(UTC) - timedelta(days=days_ago)).isoformat()
+                recorded_at = (utc_now() - timedelta(days=days_ago)).isoformat()
                 form = {"audio": RECORDING.read_bytes(), "recorded_at": (None, recorded_at)}
                 answer = client.post(f"/v2/signs/{name}/groups/{name}/analyze/longitudinal", files=form)
                 job = wait_for_end(client, answer.json()["job_id"])

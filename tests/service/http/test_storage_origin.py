@@ -7,6 +7,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from patience import until
-from vbdesk.clock import SystemClock
+from vbdesk.clock import SystemClock, utc_now
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.http import storage_origin
 from vbdesk.service.kernel.errors import InvalidRequest
@@ -262,7 +263,11 @@ def test_keys_cannot_leave_the_store(tmp_path, key: str):
         LocalObjectStore(tmp_path).exists(key)
 
 
-def test_only_what_is_long_abandoned_is_cleared_from_the_way_in(tmp_path):
+@pytest.mark.parametrize("days_ahead", [0, 1, -1])
+def test_only_what_is_long_abandoned_is_cleared_from_the_way_in(days_ahead, tmp_path, monkeypatch):
+    """A file server gives files times of its own clock."""
+    now = utc_now() + timedelta(days=days_ahead)
+    monkeypatch.setattr("vbdesk.service.storage.incoming.utc_now", lambda: now)
     store = LocalObjectStore(tmp_path)
     left, under_way = store.incoming / "left", store.incoming / "under-way"
     for path in (left, under_way):

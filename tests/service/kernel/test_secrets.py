@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from vbdesk.cli import admin_secrets
 from vbdesk.cli.admin import app
-from vbdesk.clock import SystemClock
+from vbdesk.clock import SystemClock, utc_now
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import close_context, open_context
@@ -34,7 +34,7 @@ from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.maintenance.resealing import SealCount, any_sealed, count_seals, reseal
 from vbdesk.service.storage.signing import PutRequest, SignedAddressRefused, UploadSigner
 
-NOW = datetime.now(UTC)
+NOW = utc_now()
 HOUR = timedelta(hours=1)
 
 

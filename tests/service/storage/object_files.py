@@ -7,10 +7,11 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import google_crc32c
+
+from vbdesk.clock import utc_now
 
 
 class AlreadyThere(Exception):
@@ -28,7 +29,7 @@ class StoredObject:
     content_type: str
     metadata: dict[str, str]
     file: str
-    updated: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    updated: str = field(default_factory=lambda: utc_now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
 
     @property
     def etag(self) -> str:

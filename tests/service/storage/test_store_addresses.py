@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.storage.addresses import ANY_AUDIO, LengthRange, UploadAddress
 from vbdesk.service.storage.opening import open_addresses
@@ -17,7 +18,7 @@ EXPIRED = {"s3": (403, "AccessDenied"), "gcs": (400, "ExpiredToken")}
 
 
 def minted(addresses, length=ANY_AUDIO, valid_s=900.0) -> UploadAddress:
-    return addresses.mint("uploads/one", "audio/flac", length, datetime.now(UTC), valid_s)
+    return addresses.mint("uploads/one", "audio/flac", length, utc_now(), valid_s)
 
 
 def put(address, content=SOUND, **changes):

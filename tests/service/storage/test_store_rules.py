@@ -1,9 +1,9 @@
 """The shipped bucket rules: which objects a bucket expires, and which it must keep."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
+from vbdesk.clock import utc_now
 from vbdesk.service.storage.addresses import ANY_AUDIO
 
 DEPLOY = Path(__file__).parents[3] / "packaging" / "deploy" / "object-storage"
@@ -29,7 +29,7 @@ def test_no_bucket_rule_expires_recordings_of_jobs_or_usable_uploads():
 
 
 def test_cors_allows_every_header_that_an_address_requires(cloud, addresses):
-    required = addresses.mint("uploads/one", "audio/wav", ANY_AUDIO, datetime.now(UTC), 900).required_headers
+    required = addresses.mint("uploads/one", "audio/wav", ANY_AUDIO, utc_now(), 900).required_headers
     rules = json.loads((DEPLOY / f"{cloud.kind}-cors.json").read_text())
     allowed = rules["CORSRules"][0]["AllowedHeaders"] if cloud.kind == "s3" else rules[0]["responseHeader"]
     assert {name.lower() for name in required} == set(allowed)

@@ -5,6 +5,7 @@ from datetime import datetime
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout
 
+from vbdesk.clock import local_now
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card
@@ -95,9 +96,7 @@ class WebhookCard(Card):
 
     @Slot(str, object)
     def _show_known(self, url: str, at: datetime) -> None:
-        self.state.setText(
-            _("Set from this computer ({time}): {url}", time=day_and_time(at, datetime.now().astimezone()), url=url)
-        )
+        self.state.setText(_("Set from this computer ({time}): {url}", time=day_and_time(at, local_now()), url=url))
         if not self.url.text() or self.url.text().strip() == url:
             self.url.setText(url)
 

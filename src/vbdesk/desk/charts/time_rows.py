@@ -1,13 +1,12 @@
 """Rows under the charts: notes and the shared time axis."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.desk.charts.sign_painting import ChartFrame
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
@@ -208,7 +207,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
-        words = read_words(from_unix_seconds(self._read_s), datetime.now(UTC))
+        words = read_words(from_unix_seconds(self._read_s), utc_now())
         painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
         width, height = painter.fontMetrics().horizontalAdvance(words) + 12, painter.fontMetrics().height() + 2
         left = min(x - width / 2, self.size().width() - width - 2)

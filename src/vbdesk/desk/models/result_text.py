@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, label_of
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
@@ -192,7 +193,7 @@ def title_of(recorded_at: datetime | None) -> str:
 def moment_of(recorded_at: datetime) -> str:
     """`21 November, 10:41` in the local zone; with the year if it differs."""
     local = in_zone(recorded_at)
-    return formats.long_day_and_time(local, year=local.year != datetime.now(local.tzinfo).year)
+    return formats.long_day_and_time(local, year=local.year != utc_now().astimezone(local.tzinfo).year)
 
 
 def _model_of(signals: Sequence[Signal]) -> ModelName | None:

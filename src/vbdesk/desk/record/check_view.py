@@ -1,12 +1,11 @@
 """The Record page after a recording: versions, playback, trim, check and actions."""
 
-from datetime import datetime
-
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import protocol_titles
+from vbdesk.clock import local_now
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.consent_text import missing_words
@@ -224,7 +223,7 @@ class CheckView(QWidget):
         self._subject.setText(self._model.subject(source.metadata.group_id).words)
         title = protocol_titles().get(source.metadata.protocol, "")
         what = source.path.name if file else source.metadata.file_name or title
-        when = moment_in_sentence(source.metadata.recorded_at, datetime.now().astimezone())
+        when = moment_in_sentence(source.metadata.recorded_at, local_now())
         self._about.setText(_("{recording} · {when}", recording=what, when=when) if what else when)
         self._kept.setText(_("Copied and encrypted when kept") if file else _("Take saved and encrypted"))
         self.retake.setVisible(source.open and not file)

@@ -1,11 +1,12 @@
 """Export of one result as JSON, report or FHIR, written and audited in a task; printing of its report."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.report_look import ReportLook
@@ -113,7 +114,7 @@ class ResultExport(QObject):
         self._tasks.start(work, self._on_written, self._on_failed, name="export-result")
 
     def _options(self, kind: ExportFormat, look: Look, *, scores: bool) -> ReportOptions:
-        now = datetime.now(UTC).replace(microsecond=0)
+        now = utc_now().replace(microsecond=0)
         return ReportOptions(
             exported_at=now,
             zone=now.astimezone().tzinfo or UTC,

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
@@ -199,7 +200,7 @@ class SubjectExport(QObject):
         from vbdesk.report.exports import ExportFormat
         from vbdesk.report.sign_off import SignOff
 
-        kind, now = ExportFormat(request.kind), datetime.now(UTC).replace(microsecond=0)
+        kind, now = ExportFormat(request.kind), utc_now().replace(microsecond=0)
         printed = kind is ExportFormat.PDF
         options = ReportOptions(
             exported_at=now,

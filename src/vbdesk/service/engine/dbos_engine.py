@@ -10,12 +10,13 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from dbos import DBOS, DBOSClient, EnqueueOptions, Queue
 from sqlalchemy import Connection
 
+from vbdesk.clock import utc_now
 from vbdesk.service.engine.dbos_rows import JSON, RowGuard, treat_rows_as_data
 from vbdesk.service.engine.job_engine import HandedBack, RunJob
 
@@ -160,7 +161,7 @@ class DbosEngine:
     def purge(self, keep: timedelta) -> int:
         """Delete runs that ended longer ago than `keep`."""
         client = self._queue.client
-        before = (datetime.now(UTC) - keep).isoformat()
+        before = (utc_now() - keep).isoformat()
         purged = 0
         while True:
             ended = client.list_workflows(

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.engine.analysis import Analysed, Analysis, AnalysisRequest
@@ -249,10 +250,10 @@ class JobRunner:
                 copy = stack.enter_context(self._context.storage.local_copy(run.audio_key))
             request = analysis_request(run.target, settings, spoken=run.spoken, diarize=run.diarize)
             with stages(ANALYSE):
-                began_ns = time.time_ns()
+                began = utc_now()
                 timeout_s = settings.job_timeout_s
                 analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=copy)
-                stages.add(analysed.laps, began_ns)
+                stages.add(analysed.laps, began)
         return analysed
 
     def _conclude(self, job_id: str) -> bool:

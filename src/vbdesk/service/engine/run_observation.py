@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from opentelemetry.trace import SpanKind
 
@@ -28,11 +29,11 @@ class RunStages:
         with self._seconds.labels(stage).time(), traced(self._tracer, stage):
             yield
 
-    def add(self, laps: Iterable[Lap], began_ns: int) -> None:
-        """Add stages timed by a child that started at this moment, in nanoseconds since 1970."""
+    def add(self, laps: Iterable[Lap], began: datetime) -> None:
+        """Add stages timed by a child that started at this moment."""
         for lap in laps:
             self._seconds.labels(lap.stage).observe(lap.seconds)
-            starts_ns = began_ns + int(lap.began_s * _NS)
+            starts_ns = int((began.timestamp() + lap.began_s) * _NS)
             span = self._tracer.start_span(lap.stage, start_time=starts_ns)
             span.end(starts_ns + int(lap.seconds * _NS))
 

@@ -1,11 +1,12 @@
 """Database checks: reachable, schema version, free connections, clock difference."""
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from vbdesk.clock import utc_now
 from vbdesk.language import N_, message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.migrate import SchemaState, status
@@ -122,9 +123,9 @@ def _look_at_connections(connection: Connection) -> Finding:
 
 
 def _look_at_clock(connection: Connection) -> Finding:
-    before = datetime.now(UTC)
+    before = utc_now()
     theirs: datetime = connection.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
-    after = datetime.now(UTC)
+    after = utc_now()
     skew_s = (theirs - before - (after - before) / 2).total_seconds()
     if skew_s > 0:
         difference = message("The database's clock is {seconds:.1f} s ahead of this machine's.", seconds=skew_s)

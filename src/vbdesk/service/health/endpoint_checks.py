@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from vbdesk.clock import utc_now
 from vbdesk.language import N_, message, plural_message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.http.openapi_document import INTERFACE_VERSION
@@ -80,7 +81,7 @@ def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
         )
         return action_needed(N_("certificate"), invalid)
     ends_at = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
-    days = (ends_at - datetime.now(UTC)).days
+    days = (ends_at - utc_now()).days
     if days < EXPIRES_SOON_DAYS:
         soon = plural_message(
             "The certificate ends in {count} day. Renew it.", "The certificate ends in {count} days. Renew it.", days

@@ -1,9 +1,8 @@
 """Object store checks: write, read and delete files, directly and by signed address."""
 
-from datetime import UTC, datetime
-
 import httpx
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.ids import new_id
 from vbdesk.language import N_, message
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
@@ -86,7 +85,7 @@ def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: Obje
                 topic, message("Callers upload to vbdesk serve itself, at an address that only that process knows.")
             )
         key = f"{_FOLDER}/{new_id()}"
-        address = addresses.mint(key, _CONTENT_TYPE, ANY_AUDIO, datetime.now(UTC), settings.upload_valid_s)
+        address = addresses.mint(key, _CONTENT_TYPE, ANY_AUDIO, utc_now(), settings.upload_valid_s)
         try:
             return _try_address(topic, address.url, address.required_headers)
         finally:

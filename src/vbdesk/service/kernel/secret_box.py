@@ -24,6 +24,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from filelock import FileLock
 
+from vbdesk.clock import utc_now
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.language import message, system_reason
 from vbdesk.privacy import FILE_MODE
@@ -267,7 +268,7 @@ def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: Fal
     file.current()
     if file.others_may_read():
         log.warning("Users other than its owner may read the key file %s. Run chmod 600 on it.", file.path)
-    return SecretBox(file.current, lambda: datetime.now(UTC))
+    return SecretBox(file.current, utc_now)
 
 
 def missing_but_needed(path: Path) -> str:

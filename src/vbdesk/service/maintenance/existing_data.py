@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -18,6 +17,7 @@ from vbdesk.service.kernel.db.groups import cohort_snapshots, group_states
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.encrypted_text import PREFIX
+from vbdesk.service.storage.incoming import file_time_now
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 
 ROWS_AT_ONCE = 100
@@ -142,7 +142,7 @@ def _remove_plain_leftovers(folder: Path) -> bool:
     for path in folder.iterdir():
         if _is_plain(path):
             with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime < _JUST_NOW_S:
+                if file_time_now(folder) - path.stat().st_mtime < _JUST_NOW_S:
                     left = True
                 else:
                     path.unlink()
