@@ -1,8 +1,10 @@
 """The order of the Outbox list: updating by changes equals sorting everything again."""
 
 import random
+import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from known_recordings import NOON, recording
@@ -58,3 +60,17 @@ def test_what_was_done_yesterday_is_not_done_today():
     yesterday = made(1, OutboxState.DONE, updated=NOON - timedelta(days=1))
     arranged = SortedOutbox().after(Changes(1, [yesterday, made(2, OutboxState.DONE)], []))
     assert arranged.figures(NOON).done_today == 1
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="this platform's zone cannot be set within a process")
+@pytest.mark.parametrize("day", [datetime(2026, 9, 27), datetime(2026, 4, 5)], ids=["begins", "ends"])
+def test_today_begins_at_midnight_also_where_summer_time_begins_or_ends_later_that_day(day, monkeypatch):
+    monkeypatch.setenv("TZ", "Pacific/Chatham")
+    time.tzset()
+    midnight = day.replace(tzinfo=ZoneInfo("Pacific/Chatham"))
+    moments = [datetime.fromtimestamp(midnight.timestamp() + seconds, midnight.tzinfo) for seconds in (-1, 1)]
+    items = [made(number, OutboxState.DONE, updated=moment) for number, moment in enumerate(moments)]
+    arranged = SortedOutbox().after(Changes(1, items, []))
+    assert arranged.figures(midnight.replace(hour=12)).done_today == 1
+    monkeypatch.undo()
+    time.tzset()

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, time
 
 from vbdesk.outbox.library.items import Changes, RecordingItem
 from vbdesk.outbox.library.states import OutboxState
@@ -82,7 +82,7 @@ class SortedOutbox:
 
     def figures(self, now: datetime, held_back: int = 0) -> Figures:
         """Numbers for the top of the page; queued recordings that are `held_back` need attention."""
-        midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+        midnight = datetime.combine(now.astimezone(), time.min).timestamp()  # its offset from UTC may be another
         count = self._counts
         return Figures(
             waiting=count[_S.WAITING] - held_back,
