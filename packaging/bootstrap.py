@@ -79,7 +79,7 @@ def run(*command: str | Path, quiet: bool = False, env: dict[str, str] | None = 
 
 
 def package_sections() -> dict[str, list[str]]:
-    """Read the Debian packages of each section of their list."""
+    """Read the Debian packages of each section of their list; an entry may be alternatives as in `new|old`."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in SYSTEM_PACKAGES.read_text().splitlines():
@@ -98,12 +98,27 @@ def system_packages(job: str) -> list[str]:
 
 
 def missing_packages(wanted: list[str]) -> list[str]:
-    """List the packages that are not installed and whose programs are not on the PATH."""
+    """List the packages of which no alternative is installed or has its program on the PATH."""
     listed = subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"], capture_output=True, text=True, check=True
     ).stdout
     installed = {line.split(" ", 1)[1] for line in listed.splitlines() if line.startswith("installed ")}
-    return [name for name in wanted if name not in installed and not shutil.which(name)]
+    return [entry for entry in wanted if not any(name in installed or shutil.which(name) for name in entry.split("|"))]
+
+
+def offered_packages(missing: list[str]) -> list[str]:
+    """Choose of each entry the first alternative that apt can install; say which entries have none."""
+    names = [name for entry in missing for name in entry.split("|")]
+    # apt itself is in every archive: without it the lists are empty
+    listed = subprocess.run(["apt-cache", "madison", "apt", *names], capture_output=True, text=True, check=False).stdout
+    known = {line.split("|")[0].strip() for line in listed.splitlines()}
+    if "apt" not in known:
+        raise Unmet("apt has no lists of packages. Run this, then try again:\n    sudo apt-get update")
+    chosen = {entry: next((name for name in entry.split("|") if name in known), None) for entry in missing}
+    unknown = [entry.replace("|", " or ") for entry, name in chosen.items() if name is None]
+    if unknown:
+        say(f"this system offers no package {', '.join(unknown)}: if vbdesk does not start, install its equivalents")
+    return [name for name in chosen.values() if name is not None]
 
 
 def install_system_packages(wanted: list[str]) -> None:
@@ -111,26 +126,28 @@ def install_system_packages(wanted: list[str]) -> None:
     if not sys.platform.startswith("linux"):
         say("no system packages are needed here (this platform has not been tried)")
         return
-    if not shutil.which("dpkg-query"):
+    if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
         say(f"no apt here: if vbdesk does not start, install your system's equivalents of {' '.join(wanted)}")
         return
     missing = missing_packages(wanted)
     if not missing:
         return
-    line = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
     if os.geteuid() == 0:
-        prefix: list[str] = []
-    elif (
-        shutil.which("sudo")
-        and subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
-    ):
-        prefix = ["sudo", "-n"]
+        prefix: list[str] | None = []
     else:
-        raise Unmet(f"System libraries are missing. Run this, then try again:\n    sudo {line}")
-    say(f"installing system packages: {' '.join(missing)}")
-    noninteractive = ["env", "DEBIAN_FRONTEND=noninteractive"]
-    run(*prefix, "apt-get", "update", "-qq", quiet=True)
-    run(*prefix, *noninteractive, *line.split(), quiet=True)
+        sudo = ["sudo", "-n"]
+        may = shutil.which("sudo") and subprocess.run([*sudo, "true"], capture_output=True, check=False).returncode == 0
+        prefix = sudo if may else None
+    if prefix is not None:
+        run(*prefix, "apt-get", "update", "-qq", quiet=True)
+    packages = offered_packages(missing)
+    if not packages:
+        return
+    line = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if prefix is None:
+        raise Unmet(f"System libraries are missing. Run this, then try again:\n    sudo {' '.join(line)}")
+    say(f"installing system packages: {' '.join(packages)}")
+    run(*prefix, "env", "DEBIAN_FRONTEND=noninteractive", *line, quiet=True)
 
 
 def venv_bin(name: str, venv: Path = VENV) -> Path:
@@ -164,10 +181,7 @@ def install(job: str) -> None:
     say("installing the locked Python packages (some minutes the first time)")
     with ThreadPoolExecutor() as beside:
         generators = beside.submit(install_generators) if job == "test" else None
-        # tests compile what they import; compiling everything takes as long as the rest of the installation
-        install_lock(VENV, LOCKS[job], *(["--no-compile"] if job == "test" else []))
-        # the lock includes the build backend
-        pip(VENV, "install", "--no-deps", "--no-build-isolation", "-e", ".")
+        install_checkout(VENV, job)
         if generators is not None:
             generators.result()
     stamp.write_text(fingerprint(job))
@@ -184,13 +198,30 @@ def pip(venv: Path, *arguments: str | Path) -> None:
     run(venv_bin("python", venv), "-m", "pip", "--disable-pip-version-check", "-q", *arguments, quiet=True)
 
 
-def install_lock(venv: Path, lock: Path, *options: str) -> None:
-    """Install a lock file without resolving, wheels only, and check that it is complete.
+def install_locked(venv: Path, *locks: Path, compiled: bool = True) -> None:
+    """Install lock files without resolving, wheels only; `check_installed` then tells whether they are complete.
 
     With dependencies, pip looks for the newest release of what a package asks for with an extra, and refuses its hash.
     """
-    pip(venv, "install", "--no-deps", "--require-hashes", "--only-binary", ":all:", *options, "-r", lock)
-    pip(venv, "check")
+    files = [part for lock in locks for part in ("-r", lock)]
+    options = [] if compiled else ["--no-compile"]
+    pip(venv, "install", "--no-deps", "--require-hashes", "--only-binary", ":all:", *options, *files)
+
+
+def install_checkout(venv: Path, job: str) -> None:
+    """Install what is locked for a job, and this checkout with the build backend that is locked too."""
+    # tests compile what they import; compiling everything takes as long as the rest of the installation
+    install_locked(venv, LOCKS[job], compiled=job != "test")
+    pip(venv, "install", "--no-deps", "--no-build-isolation", "-e", ".")
+    check_installed(venv)
+
+
+def check_installed(venv: Path) -> None:
+    """Raise `Unmet` if a package lacks what it requires, as when an earlier lock left packages behind."""
+    try:
+        pip(venv, "check")
+    except Unmet as unmet:
+        raise Unmet(f"{unmet}\nThese packages do not fit together. Delete {venv}, then try again.") from None
 
 
 def install_generators() -> None:
@@ -198,7 +229,8 @@ def install_generators() -> None:
     say("installing the generators of clients")
     if not venv_bin("python", GENERATORS_VENV).exists():
         run(sys.executable, "-m", "venv", GENERATORS_VENV, quiet=True)
-    install_lock(GENERATORS_VENV, GENERATORS / "requirements.txt")
+    install_locked(GENERATORS_VENV, GENERATORS / "requirements.txt")
+    check_installed(GENERATORS_VENV)
     npm = shutil.which("npm")
     if npm is None:
         say("there is no npm here: the test of the TypeScript client is skipped. Install Node.js 18 or newer for it")
@@ -246,8 +278,7 @@ def test_matrix() -> int:
         try:
             if not venv_bin("python", venv).exists():
                 run(program, "-m", "venv", venv, quiet=True)
-            install_lock(venv, LOCKS["test"], "--no-compile")
-            pip(venv, "install", "--no-deps", "--no-build-isolation", "-e", ".")
+            install_checkout(venv, "test")
         except Unmet as unmet:
             say(str(unmet))
             failed.append(f"installation with Python {version}")

@@ -11,7 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOAK = ROOT / "tests" / "soak"
 PACKAGES = runpy.run_path(str(SOAK / "support" / "programs.py"))["PACKAGES"]
-packages_of = runpy.run_path(str(ROOT / "packaging" / "bootstrap.py"))["system_packages"]
+entries_of = runpy.run_path(str(ROOT / "packaging" / "bootstrap.py"))["system_packages"]
+
+
+def packages_of(job):
+    """Names of the packages that a job installs, each in every release."""
+    return [name for entry in entries_of(job) for name in entry.split("|")]
 
 
 def needed():

@@ -120,7 +120,7 @@ def walk(clean: Clean, package: Path, scratch: Path, pictures: Path) -> None:
     assert not [path for path in place.rglob("*") if path.is_symlink() and not path.exists()], "links to nothing"
     platform = clean.run(f"ldd {place_of_qt(clean)}")
     assert "not found" not in platform, platform  # before the packages of a desktop hide what it does not depend on
-    desktop = bootstrap.package_sections()["rig"]
+    desktop = [entry.split("|")[0] for entry in bootstrap.package_sections()["rig"]]
     step(
         "a desktop is installed",
         lambda: clean.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *desktop),
