@@ -7,6 +7,7 @@ import tomllib
 import venv
 from pathlib import Path
 
+import bootstrap
 from installers import pins
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,18 +34,15 @@ def source_date() -> int:
 def run_inside(folder: Path, command: list[str]) -> None:
     """Make the environment below `folder` if needed, install vbdesk again, and run a command with its interpreter."""
     place = folder / "environment"
-    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = bootstrap.venv_bin("python", place)
     if not python.exists():
         folder.mkdir(parents=True, exist_ok=True)
         venv.create(place, with_pip=True, clear=True)
     tools = folder / "build-tools.txt"
     tools.write_text(pins.load()["build"]["requirements"], encoding="utf-8")
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    locked = [*pip, "--require-hashes", "--only-binary", ":all:"]
-    run(*locked, "-r", str(LOCK))
-    run(*locked, "-r", str(tools))
-    wheel = build_wheel(folder, python)
-    run(*pip, "--no-deps", "--force-reinstall", str(wheel))
+    bootstrap.install_locked(place, LOCK, tools)
+    bootstrap.pip(place, "install", "--no-deps", "--force-reinstall", build_wheel(folder, python))
+    bootstrap.check_installed(place)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date()), "PYTHONHASHSEED": "0"}
     sys.exit(subprocess.run([str(python), "-P", *command], env=environment, check=False).returncode)
 

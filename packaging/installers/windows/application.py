@@ -43,10 +43,10 @@ def assemble(out: Path, wheel: Path) -> Path:
     with zipfile.ZipFile(pins.fetch(pinned["embeddable"], pinned["sha256"], out / "downloads")) as interpreter:
         interpreter.extractall(place)
     packages = place / PACKAGES
-    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(packages), "--no-build"]
-    install += ["--python-platform", pinned["platform"], "--python-version", pinned["python"]]
-    environment.run(*install, "--require-hashes", "-r", str(environment.LOCK))
-    environment.run(*install, "--no-deps", str(wheel))
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(packages), "--no-deps"]
+    install += ["--no-build", "--python-platform", pinned["platform"], "--python-version", pinned["python"]]
+    environment.run(*install, "--require-hashes", "-r", environment.LOCK)
+    environment.run(*install, wheel)
     prune(packages)
     codec_stubs.replace_encoders(packages)
     finish(place, pinned["python"])
