@@ -11,7 +11,6 @@ import bootstrap
 from installers import pins
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCK = ROOT / "packaging" / "locks" / "run.txt"
 AUTHORS = "the vbdesk authors"
 """The maker that packages name. The project has no public address yet, so they give none."""
 
@@ -40,7 +39,7 @@ def run_inside(folder: Path, command: list[str]) -> None:
         venv.create(place, with_pip=True, clear=True)
     tools = folder / "build-tools.txt"
     tools.write_text(pins.load()["build"]["requirements"], encoding="utf-8")
-    bootstrap.install_locked(place, LOCK, tools)
+    bootstrap.install_locked(place, pins.LOCK, tools)
     bootstrap.pip(place, "install", "--no-deps", "--force-reinstall", build_wheel(folder, python))
     bootstrap.check_installed(place)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date()), "PYTHONHASHSEED": "0"}

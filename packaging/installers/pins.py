@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 PINS = Path(__file__).with_name("pins.toml")
+LOCK = PINS.parents[1] / "locks" / "run.txt"
 _REQUIREMENTS = re.compile(r'(?s)(requirements = """\n).*(""")')
 
 
@@ -41,14 +42,14 @@ def fetch(address: str, sha256: str, folder: Path) -> Path:
 
 
 def resolve() -> None:
-    """Resolve [build].wanted for all systems, with hashes, into pins.toml."""
+    """Resolve [build].wanted for all systems, with hashes, into pins.toml; it is installed beside `LOCK`."""
     wanted = load()["build"]["wanted"]
     options = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate", "-q"]
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / "build.in"
         source.write_text("\n".join(wanted), encoding="utf-8")
         done = subprocess.run(
-            ["uv", "pip", "compile", *options, "--no-emit-index-url", str(source)],
+            ["uv", "pip", "compile", *options, "--no-emit-index-url", "--constraints", str(LOCK), str(source)],
             check=True, capture_output=True, text=True,
         )  # fmt: skip
     resolved = done.stdout.replace("\\", "\\\\")

@@ -45,7 +45,7 @@ def assemble(out: Path, wheel: Path) -> Path:
     packages = place / PACKAGES
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(packages), "--no-deps"]
     install += ["--no-build", "--python-platform", pinned["platform"], "--python-version", pinned["python"]]
-    environment.run(*install, "--require-hashes", "-r", environment.LOCK)
+    environment.run(*install, "--require-hashes", "-r", pins.LOCK)
     environment.run(*install, wheel)
     prune(packages)
     codec_stubs.replace_encoders(packages)
