@@ -199,7 +199,7 @@ def pip(venv: Path, *arguments: str | Path) -> None:
 
 
 def install_locked(venv: Path, *locks: Path, compiled: bool = True) -> None:
-    """Install lock files without resolving, wheels only; `check_installed` then tells whether they are complete.
+    """Install lock files without resolving, wheels only; `check_installed` then finds what is missing.
 
     With dependencies, pip looks for the newest release of what a package asks for with an extra, and refuses its hash.
     """

@@ -86,7 +86,7 @@ def pins(text: str) -> Iterator[tuple[Requirement, str]]:
     """Read the pins of a lock, with the lines of their hashes.
 
     Raises:
-        ValueError: something else stands in the file.
+        ValueError: the file has a line that is not a pin.
     """
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
     if _PIN.sub("", text):
