@@ -89,8 +89,6 @@ SYSTEM_TIMES = {
     "service/http/test_storage_origin.py": "sets the time of a file, which the kernel's clock gives to others",
     "service/kernel/test_sqlite_functions.py": "compares with what SQLite and DBOS read",
     "shifted_clock/sitecustomize.py": "shifts what others read",
-    "service/storage/signatures.py": "checks what the providers' libraries sign with the time that they read",
-    "service/storage/test_store_addresses.py": "checks what the providers' libraries sign with the time that they read",
 }
 """Tests that read the system's time of day, and why they need not the clock of vbdesk."""
 

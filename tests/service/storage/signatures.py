@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from vbdesk.clock import utc_now
+
 _DATE = "%Y%m%dT%H%M%SZ"
 
 
@@ -67,7 +69,7 @@ class AwsSignatures:
             raise SIGNATURE_DIFFERS
         signed_at = datetime.strptime(date, _DATE).replace(tzinfo=UTC)
         valid_s = int(claim["Expires"]) if signed_in_query else 900
-        if datetime.now(UTC) > signed_at + timedelta(seconds=valid_s):
+        if utc_now() > signed_at + timedelta(seconds=valid_s):
             raise Refused(403, "AccessDenied", "Request has expired")
 
     def _signature(
@@ -120,7 +122,7 @@ class GoogleSignatures:
         if email != self._email or not self.signed(to_sign.encode(), bytes.fromhex(claim["Signature"])):
             raise SIGNATURE_DIFFERS
         signed_at = datetime.strptime(claim["Date"], _DATE).replace(tzinfo=UTC)
-        if datetime.now(UTC) > signed_at + timedelta(seconds=int(claim["Expires"])):
+        if utc_now() > signed_at + timedelta(seconds=int(claim["Expires"])):
             raise Refused(400, "ExpiredToken", "The provided token has expired.")
 
     def signed(self, message: bytes, signature: bytes) -> bool:
