@@ -4,7 +4,7 @@
     python3 packaging/bootstrap.py run [ARGS]     install, then `vbdesk demo ARGS`
     python3 packaging/bootstrap.py test [ARGS]    install with the test extras, then every check and the whole suite
                                                   (ARGS go to pytest)
-    python3 packaging/bootstrap.py check [PATH]   style, types, import rules and the unit tests of what changed since
+    python3 packaging/bootstrap.py check [PATH]   style, types, import rules and the likely tests of what changed since
                                                   the branch left `main` (PATH: only of what changed below it)
     python3 packaging/bootstrap.py matrix         key tests with every newer Python that is installed here
     python3 packaging/bootstrap.py soak [ARGS]    the long tests, and the benchmarks of the window

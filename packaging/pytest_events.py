@@ -1,4 +1,4 @@
-"""Run pytest and write one line of JSON per finished test: `python packaging/pytest_events.py FILE [PYTEST ARGS]`.
+"""Run pytest and write one line of JSON per finished test: `python pytest_events.py FILE [--plan=FILE] [PYTEST ARGS]`.
 
 A line is one of these:
 
@@ -8,13 +8,23 @@ A line is one of these:
 
 An outcome is `passed`, `failed` or `skipped`. A file that cannot be imported counts as one failed test. With several
 processes (`-n`) only the one that hands out tests writes.
+
+A plan is `{"order": ["tests/x.py::test_y", ...], "seconds": 15}`: of a file that it names only these tests run, in this
+order, and after this time the rest of them is skipped. Tests of other files run after them in any case.
 """
 
 import json
+import math
 import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+PLAN = "--plan="
+PARAMETERS_APART = 10  # tests that come between two cases of one test
 
 
 class EventWriter:
@@ -85,6 +95,39 @@ class EventWriter:
         self._file.close()
 
 
+class Plan:
+    """Runs the tests of a plan first and in its order, as long as there is time."""
+
+    def __init__(self, path: Path) -> None:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+        self._rank = {test: rank for rank, test in enumerate(plan["order"])}
+        self._files = {test.partition("::")[0] for test in self._rank}
+        self._seconds = plan["seconds"]
+        self._ends_at = time.monotonic() + self._seconds
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+        """Order the tests; of one with many parameters, the others wait for tests of about the same rank."""
+        yield
+        places: dict[pytest.Item, float] = {}
+        repeated: Counter[str] = Counter()
+        for item in items:
+            file, name = item.nodeid.split("::")[0], item.nodeid.split("[")[0]
+            if name in self._rank:
+                places[item] = self._rank[name] + PARAMETERS_APART * repeated[name]
+                repeated[name] += 1
+            elif file not in self._files:
+                places[item] = math.inf
+        config.hook.pytest_deselected(items=[item for item in items if item not in places])
+        items[:] = sorted(places, key=lambda item: places[item])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Leave out a test of the plan that comes too late."""
+        if time.monotonic() > self._ends_at and item.nodeid.split("[")[0] in self._rank:
+            pytest.skip(f"not tried: the {self._seconds:.0f} s for the chosen tests were over")
+
+
 def last_line(report: pytest.TestReport | pytest.CollectReport) -> str:
     """Return the line that says what is wrong, for the summary."""
     crash = getattr(report.longrepr, "reprcrash", None)
@@ -102,8 +145,10 @@ def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 def main(path: str, *arguments: str) -> int:
     """Run pytest; return its exit status."""
-    writer = EventWriter(Path(path))
-    status = int(pytest.main(list(arguments), plugins=[writer]))
+    writer, plans = EventWriter(Path(path)), []
+    if arguments and arguments[0].startswith(PLAN):
+        plans, arguments = [Plan(Path(arguments[0].removeprefix(PLAN)))], arguments[1:]
+    status = int(pytest.main(list(arguments), plugins=[writer, *plans]))
     writer.end(status)
     return status
 

@@ -40,6 +40,7 @@ LOG_LINE_EVERY_S = 30
 GRACE_S = 30  # for fixtures to stop what they started, after Ctrl+C
 LONGEST_TEXT = 400  # lines of one failure or of the output of one check
 SHOWN_IN_FULL = 30  # failures; a log with thousands of them helps nobody
+MOST_PLACES = 12  # files with tests that one reason skips
 FILES_SKIPPED = 5  # status of pytest if all files were skipped while they were imported, or there were none
 INTERRUPTED = 128
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -133,7 +134,7 @@ class Tests:
 class TestGroup(Step):
     """A process of pytest, of which each test is known when it ends."""
 
-    def __init__(self, name: str, arguments: Sequence[str], seed: int) -> None:
+    def __init__(self, name: str, arguments: Sequence[str], seed: int, plan: Path | None = None) -> None:
         self.seed = [] if any("randomly" in argument for argument in arguments) else [f"--randomly-seed={seed}"]
         self.arguments = [*arguments, *self.seed]
         descriptor, path = tempfile.mkstemp(suffix=".jsonl")
@@ -143,7 +144,9 @@ class TestGroup(Step):
         self.collected = self.done = self.failures = 0
         self.is_collected = False
         self.ended: int | None = None
-        super().__init__(name, [sys.executable, "-P", PACKAGING / "pytest_events.py", path, *self.arguments])
+        planned = [f"--plan={plan}"] if plan else []
+        events = PACKAGING / "pytest_events.py"
+        super().__init__(name, [sys.executable, "-P", events, path, *planned, *self.arguments])
 
     def repeat(self) -> str:
         """Return the command that runs the group in the same order."""
@@ -338,7 +341,8 @@ class Run:
         if tests.skips:
             self.say(f"\nSkipped, {tests.outcomes['skipped']}:")
             for reason, files in sorted(tests.skips.items(), key=lambda each: -each[1].total()):
-                places = ", ".join(file if count == 1 else f"{file} ({count})" for file, count in sorted(files.items()))
+                counted = [file if count == 1 else f"{file} ({count})" for file, count in sorted(files.items())]
+                places = ", ".join([*counted[:MOST_PLACES], *(["..."] if len(counted) > MOST_PLACES else [])])
                 self.say(f"  {reason}\n    {places}")
         if tests.failures or self.failed_steps:
             self.say(f"\nFailed, {len(tests.failures) + len(self.failed_steps)}:")
