@@ -1,0 +1,142 @@
+"""What the base version of all upgrades has left on a desk opens whole: every field is as it was recorded."""
+
+import json
+import sys
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyrage
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
+
+from as_values import library_values, plain
+
+from vbdesk.clock import ManualClock
+from vbdesk.outbox.bundles.bundle_export import owner_of
+from vbdesk.outbox.bundles.bundle_import import import_bundle
+from vbdesk.outbox.bundles.bundle_keys import unlock_identity
+from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.rollback_detection import read_keyring
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.app_lock import AppLockSwitch, LockableVault
+from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault, UnlockableVault
+from vbdesk.outbox.profiles.profiles import ProfileStore, library_folder, library_key
+from vbdesk.outbox.profiles.service_key import LockState, ServiceKeyStore
+from vbdesk.outbox.profiles.vault import MemoryVault
+
+DATA = Path(__file__).parents[1] / "data" / "upgrade_base"
+NOW = datetime(2026, 8, 30, 8, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return json.loads((DATA / "recorded.json").read_text(encoding="utf-8"))
+
+
+class Desk:
+    """The folders and the keyring of the computer, with the app lock on."""
+
+    def __init__(self, home: Path) -> None:
+        with zipfile.ZipFile(DATA / "desk.zip") as archive:
+            archive.extractall(home)
+        self.config, self.data, self.service = home / "config", home / "data", home / "service"
+        self.keyring, self.unlocked = MemoryVault(), UnlockableVault()
+        for name, secret in json.loads((DATA / "keyring.json").read_text()).items():
+            self.keyring.set(name, secret)
+        self.vault = LockableVault(self.keyring, self.unlocked)
+        self.profiles = ProfileStore(self.config)
+        self.service_key = ServiceKeyStore(self.service)
+
+    def unlock(self, passphrase: str) -> None:
+        """As at the start of the desk."""
+        opened = self.service_key.unlock(passphrase)
+        self.unlocked.unlock(EncryptedVault(self.service, opened.key))
+        AppLockSwitch(self.data, self.service, self.config, self.keyring, self.unlocked).key_was_opened(opened.key)
+
+    def open_library(self, profile_id: str) -> tuple[Library, Path, bytes]:
+        profile = self.profiles.get(profile_id)
+        assert profile is not None
+        folder = library_folder(self.data, profile_id)
+        key = library_key(self.vault, profile, folder)
+        mark = read_keyring(self.vault, profile.high_water_name)
+        local = profile.kind == "local"
+        return Library(folder, key, ManualClock(NOW), keyring=mark, erases_at_service=local), folder, key
+
+
+@pytest.fixture
+def desk(tmp_path, record):
+    made = Desk(tmp_path)
+    made.unlock(record["passphrases"]["desk"])
+    return made
+
+
+def test_the_record_has_something_of_everything(record):
+    ward = record["ward"]
+    assert {item["state"] for item in ward["recordings"]} == {state.value for state in OutboxState}
+    empty = {part for part, values in ward.items() if not values}
+    assert empty == {"erasures", "warnings", "findings"}
+    assert record["local"]["erasures"]
+    fields = {name for item in ward["recordings"] for name, value in item.items() if value not in (None, "", [], {}, 0)}
+    assert set(ward["recordings"][0]) - fields == {"fault"}
+
+
+def test_the_profiles_and_their_secrets_are_as_they_were(desk, record):
+    assert plain(desk.profiles.all()) == record["profiles"]
+    assert desk.profiles.current().profile_id == "ward"
+    assert desk.service_key.lock_state() is LockState.ON
+    secrets = [desk.vault.get(f"profile/{profile_id}/api-key") for profile_id in ("ward", "local")]
+    assert secrets == ["key-of-ward", "key-of-local"]
+    assert json.loads(desk.vault.get("profile/ward/fhir-login")) == {"user": "reader", "password": "fhir"}
+
+
+def test_the_recovery_key_opens_the_same_secrets(tmp_path, record):
+    desk = Desk(tmp_path)
+    desk.service_key.recover(record["recovery_key"], desk.keyring, "a new long passphrase")
+    desk.unlock("a new long passphrase")
+    assert desk.vault.get("profile/ward/api-key") == "key-of-ward"
+
+
+@pytest.mark.parametrize("profile_id", ["ward", "local"])
+def test_every_field_of_a_library_is_as_it_was(desk, record, profile_id):
+    library, folder, key = desk.open_library(profile_id)
+    values, recorded = library_values(library, folder, key), dict(record[profile_id])
+    before = len(recorded["audit"])
+    assert values["audit"][:before] == recorded.pop("audit")
+    assert AuditReader(folder, key).verify().ok
+    for part, expected in recorded.items():
+        assert values[part] == expected, part
+    library.close()
+
+
+def test_what_waited_can_be_sent_restored_and_put_back(desk, record):
+    library, _folder, _key = desk.open_library("ward")
+    ids = record["ids"]
+    library.queue(ids["checked"])
+    library.trash.restore(ids["trashed with result"])
+    excluded = next(entry for entry in library.corrections.in_force() if entry.member.take_id == ids["excluded"])
+    library.corrections.put_back(excluded.number)
+    assert library.get(ids["checked"]).state is OutboxState.WAITING
+    assert library.get(ids["trashed with result"]).state is OutboxState.DONE
+    assert not library.get(ids["excluded"]).excluded
+    library.close()
+
+
+@pytest.mark.parametrize("name", ["key.vbundle", "passphrase.vbundle"])
+def test_a_bundle_of_the_base_version_is_taken_in(tmp_path, record, name):
+    identity = pyrage.x25519.Identity.from_str(record["bundle_key"])
+
+    def secret(locked):
+        return unlock_identity(locked, record["passphrases"]["bundle"]) if locked else identity
+
+    key = bytes(range(32))
+    profile = Desk(tmp_path / "home").profiles.get("ward")
+    library = Library(tmp_path / "library", key, ManualClock(NOW))
+    import_bundle(library, owner_of(profile), DATA / name, secret)
+    values = library_values(library, tmp_path / "library", key)
+    library.close()
+    assert record[name]["recordings"]
+    for part, expected in record[name].items():
+        assert values[part] == expected, part
