@@ -157,7 +157,7 @@ def test_a_locked_window_says_nothing_about_a_person_anywhere(qtbot, unlocked_de
 def test_a_result_that_comes_while_the_window_is_locked_is_named_only_afterwards(qtbot, unlocked_desk):
     desk = unlocked_desk
     desk.lock.lock()
-    desk.window.results.show_arrived((SimpleNamespace(group_id=PERSON, take_id="t-1"),))
+    desk.window.results.show_arrived((SimpleNamespace(group_id=PERSON, take_id="t-1", job_id=None, recorded_at=None),))
     QApplication.processEvents()
     assert PERSON not in told()
     release(qtbot, desk)

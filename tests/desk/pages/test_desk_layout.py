@@ -17,6 +17,7 @@ from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.fields import TickBox
 from vbdesk.desk.ui.focus_ring import FocusRing
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.theme import Role, Scheme, Theme, app_theme
 from vbdesk.language import Language, load_language
@@ -173,12 +174,12 @@ def test_saved_files_can_be_opened_and_shown(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     banner, other = Banner(), []
     qtbot.addWidget(banner)
-    banner.acted.connect(lambda: other.append("acted"))
+    banner.say(Tone.WARN, "It is there already.", NoticeAction("Replace", lambda: other.append("acted")))
     banner.say_saved("Saved as table.csv.", tmp_path / "table.csv")
     assert (banner.button.text(), banner.other_button.text()) == ("Open", "Show in folder")
     banner.button.click()
     assert [Path(path) for path in opened] == [tmp_path / "table.csv"]
-    assert not other, "the page's own action is not meant"
+    assert not other, "the action of the message before is not meant"
     banner.other_button.click()  # no file manager answers here: the folder opens
     qtbot.waitUntil(lambda: len(opened) == 2)
     assert Path(opened[1]) == tmp_path

@@ -13,7 +13,7 @@ from vbdesk.contract.catalog import Sign
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.record import import_model
 from vbdesk.desk.record.view_model import RecordPhase
-from vbdesk.desk.ui.notice import Tone
+from vbdesk.desk.ui.notice import Tone, close_action
 from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.outbox.imports.import_row import FileFacts
 from vbdesk.outbox.library.states import OutboxState
@@ -306,7 +306,7 @@ def test_no_message_covers_a_button_of_the_import(open_page, folder, size):
     user = open_page(size=size)
     user.enters_subject("ward4-0172")
     view = listed(user, folder)
-    user.page._say(Tone.WARN, "A sentence that is long enough for two lines in a small window. " * 2, "Close", None)
+    user.page._say(Tone.WARN, "A sentence that is long enough for two lines in a small window. " * 2, close_action())
     user.waits_for(user.page.banner.isVisible)
     window = user.page.window()
     covered = QRect(user.page.banner.mapTo(window, QPoint()), user.page.banner.size())

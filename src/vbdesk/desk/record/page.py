@@ -25,7 +25,7 @@ from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner
-from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
+from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone
 from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words
@@ -463,7 +463,7 @@ class RecordPage(QWidget):
                 well=well,
                 badly=badly,
             )
-            self._say(Tone.WARN, told, close_action())
+            self._say(Tone.WARN, told, NoticeAction(_("Close"), self.intake.cancel))
         else:
             told = ngettext(
                 "{count:,} recording imported. It is in the Outbox.",
