@@ -86,6 +86,7 @@ TIMES_OF_DAY = {
 }
 GIVEN_A_TIME = {"ctime": 1, "localtime": 1, "gmtime": 1, "strftime": 2}
 SYSTEM_TIMES = {
+    "client/test_network_errors.py": "makes certificates, whose days OpenSSL compares with the system's time",
     "service/http/test_storage_origin.py": "sets the time of a file, which the kernel's clock gives to others",
     "service/kernel/test_sqlite_functions.py": "compares with what SQLite and DBOS read",
     "shifted_clock/sitecustomize.py": "shifts what others read",

@@ -30,10 +30,9 @@ from vbdesk.client import (
 from vbdesk.client.errors import ServiceUnavailable, UnexpectedAnswer
 from vbdesk.client.fhir import BearerToken, FhirServer
 from vbdesk.client.network_errors import cause_of
-from vbdesk.clock import utc_now
 from vbdesk.contract.uploads import UploadGrant
 
-NOW = utc_now()
+NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
 PAGE = b"<!DOCTYPE html><html><form>Room number</form></html>"
 

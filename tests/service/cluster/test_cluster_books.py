@@ -119,7 +119,7 @@ DOUBLED = (
         (["UPDATE jobs SET completed_at = NULL WHERE job_id = '{failed}'"], {"wrong ends"}),
         (["UPDATE webhook_deliveries SET state = 'pending' WHERE job_id = '{failed}'"], {"webhooks"}),
         (["DELETE FROM webhook_deliveries WHERE job_id = '{failed}'"], {"webhooks"}),
-        (["UPDATE jobs SET completed_at = '2027-01-01' WHERE job_id = '{older}'"], {"histories"}),
+        (["UPDATE jobs SET completed_at = '2100-01-01' WHERE job_id = '{older}'"], {"histories"}),
         (["UPDATE groups SET done_job_count = 1"], {"counts"}),
         (["UPDATE job_days SET jobs = 2"], {"counts"}),
         (["UPDATE jobs SET audio_key = 'audio/gone' WHERE job_id = '{failed}'"], {"audio"}),
