@@ -170,7 +170,7 @@ def install(job: str) -> None:
     if stamp.is_file() and stamp.read_text() == fingerprint(job):
         return
     install_system_packages(system_packages(job))
-    if not venv_bin("python").exists():
+    if not venv_bin("pip").exists():  # the last that is made: python alone is what an interrupted start leaves
         say("making .venv")
         try:
             run(sys.executable, "-m", "venv", VENV, quiet=True)
@@ -227,7 +227,7 @@ def check_installed(venv: Path) -> None:
 def install_generators() -> None:
     """Install the client generators: for Python, and for TypeScript if npm exists."""
     say("installing the generators of clients")
-    if not venv_bin("python", GENERATORS_VENV).exists():
+    if not venv_bin("pip", GENERATORS_VENV).exists():
         run(sys.executable, "-m", "venv", GENERATORS_VENV, quiet=True)
     install_locked(GENERATORS_VENV, GENERATORS / "requirements.txt")
     check_installed(GENERATORS_VENV)

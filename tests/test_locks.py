@@ -275,6 +275,10 @@ def test_the_locked_versions_are_installed_whatever_is_newer(newer_releases, tmp
     assert {name: installed.get(name) for name in locked} == locked
     assert installed.keys() - locked.keys() <= {"pip", "setuptools"}
 
+    subprocess.run([*pip, "uninstall", "--yes", "--quiet", "six"], check=True)
+    with pytest.raises(bootstrap.Unmet, match=f"Delete {re.escape(str(place))}, then try again"):
+        bootstrap.check_installed(place)
+
 
 FOLDERS = (".ci", ".github", "docs", "packaging", "src", "tests")
 READ = {".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
