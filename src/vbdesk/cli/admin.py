@@ -75,13 +75,18 @@ def create_account(
     name: Name,
     plan: Annotated[Plan, typer.Option(help="Request limits of the account.")] = Plan.STANDARD,
     credits: Annotated[int, typer.Option(min=0, max=_MAX_CREDITS, help="Initial credits.")] = 0,
+    with_key: Annotated[
+        bool, typer.Option("--with-key", help="Create an API key. It is shown now and never again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Create an account. Its secret key is shown now and never again."""
     checked = _checked_name(name)
     with _opened(data_dir, new=True) as service:
-        made = service.accounts.create(service.connection, checked, plan, credits)
-    show(asdict(made), as_json)
+        made = asdict(service.accounts.create(service.connection, checked, plan, credits))
+        if with_key:
+            made |= asdict(service.accounts.create_key(service.connection, made["account_id"], checked))
+    show(made, as_json)
 
 
 @_account.command("list")

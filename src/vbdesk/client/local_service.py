@@ -171,18 +171,14 @@ def make_account(data_dir: Path, name: str) -> Credentials:
     """Create an account with the local plan and credits, and a key for it. Blocks.
 
     Raises:
-    LocalServiceFailed: an administration command failed.
+    LocalServiceFailed: the administration command failed.
     """
-    failed = message("No account could be made on this computer.")
-    account = _admin(
-        failed, "account", "create", "--data-dir", str(data_dir), "--name", name,
-        "--plan", LOCAL_PLAN, "--credits", str(LOCAL_CREDITS), "--json",
+    made = _admin(
+        message("No account could be made on this computer."),
+        "account", "create", "--data-dir", str(data_dir), "--name", name,
+        "--plan", LOCAL_PLAN, "--credits", str(LOCAL_CREDITS), "--with-key", "--json",
     )  # fmt: skip
-    key = _admin(
-        failed, "key", "create", "--data-dir", str(data_dir), "--account", account["account_id"],
-        "--name", name, "--json",
-    )  # fmt: skip
-    return Credentials(account["account_id"], key["api_key"])
+    return Credentials(made["account_id"], made["api_key"])
 
 
 def is_encrypted(data_dir: Path) -> bool:

@@ -58,6 +58,15 @@ def test_an_account_is_standard_and_empty_unless_told(tmp_path):
     assert (account["plan"], account["credits"]) == ("standard", 0)
 
 
+def test_an_account_is_made_with_a_key(tmp_path):
+    made = answer("account", "create", "--data-dir", tmp_path, "--name", "Desk", "--with-key")
+    assert made.keys() == {"account_id", "secret_key", "plan", "credits", "key_id", "api_key", "name"}
+    assert opens(tmp_path, Credential.SECRET_KEY, made["account_id"], made["secret_key"])
+    assert opens(tmp_path, Credential.API_KEY, made["account_id"], made["api_key"])
+    [listed] = answer("key", "list", "--data-dir", tmp_path, "--account", made["account_id"])
+    assert (listed["key_id"], listed["name"]) == (made["key_id"], "Desk")
+
+
 def test_a_key_is_made_listed_and_revoked(tmp_path, account):
     who = ("--data-dir", tmp_path, "--account", account["account_id"])
     key = answer("key", "create", *who, "--name", "laptop")
