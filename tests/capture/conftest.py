@@ -15,12 +15,14 @@ def key():
     return bytes(range(32))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def speech():
-    """A minute of noise with varying level, int16."""
+    """A minute of noise with varying level, int16; read-only."""
     t = np.arange(60 * RATE) / RATE
     noise = np.random.default_rng(3).normal(0, 3000, len(t))
-    return (noise * (0.6 + 0.4 * np.sin(2 * np.pi * t))).astype(np.int16)
+    made = (noise * (0.6 + 0.4 * np.sin(2 * np.pi * t))).astype(np.int16)
+    made.flags.writeable = False
+    return made
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import soundfile as sf
+import soxr
 from desktop import until
-from scipy.signal import correlate, resample_poly
+from scipy.fft import irfft, next_fast_len, rfft
 
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.device_choice import DeviceChoice
@@ -102,14 +103,17 @@ def likeness(heard: np.ndarray, speech: Path) -> float:
     On a machine that is too busy the player stumbles, so the whole cannot be aligned at once.
     """
     played, rate = sf.read(speech)
-    played = resample_poly(played, RATE, rate)
+    played = soxr.resample(played, rate, RATE)
     length = RATE // 2
-    energy = correlate(played**2, np.ones(length), "valid", "fft")
+    sums = np.concatenate([[0.0], np.cumsum(played**2)])
+    energy = sums[length:] - sums[:-length]
+    size = next_fast_len(len(played) + length, real=True)
+    spectrum = rfft(played, size)
     found = []
     for start in range(0, len(heard) - length + 1, length):
         part = heard[start : start + length].astype(float)
         if np.abs(part).max() > FAINT:
-            match = correlate(played, part, "valid", "fft")
+            match = irfft(spectrum * np.conj(rfft(part, size)), size)[: len(energy)]
             best = int(np.argmax(match))
             found.append(float(match[best] / np.sqrt(energy[best] * (part @ part))))
     return float(np.median(found)) if found else 0.0

@@ -134,29 +134,38 @@ def test_a_migration_that_fails_half_way_leaves_the_old_library(folder_1, clock)
     library.close()
 
 
+def migrate_copying(folder, into, wanted, copied_at):
+    """Migrate a copy of a library; its folder at the statements of these numbers, then at the end.
+
+    One migration for all: what a power cut before a statement would leave is copied while that statement waits.
+    """
+    victim, copies, statements = into / "victim", [], 0
+    shutil.copytree(folder, victim)
+
+    def count(_statement):
+        nonlocal statements
+        statements += 1
+        if copied_at(statements):
+            copies.append(into / f"killed-at-{statements}")
+            shutil.copytree(victim, copies[-1])
+
+    database = sqlite3.connect(victim / "library.sqlite", isolation_level=None)
+    database.row_factory = sqlite3.Row
+    (version,) = database.execute("SELECT schema_version FROM library").fetchone()
+    database.set_trace_callback(count)
+    migrate(database, victim / "library.sqlite", ColumnCipher(KEY), version, wanted)
+    database.close()
+    return [*copies, victim]
+
+
 def test_a_migration_killed_at_any_moment_can_begin_anew(folder_1, tmp_path, clock):
-    """Kill: copy the files between two statements, as a power cut would leave them."""
-    for killed_after in range(1, 30, 3):
-        victim, found = tmp_path / f"victim-{killed_after}", tmp_path / f"found-{killed_after}"
-        shutil.copytree(folder_1, victim)
-        statements = 0
-
-        def count(_statement, victim=victim, found=found, killed_after=killed_after):
-            nonlocal statements
-            statements += 1
-            if statements == killed_after:
-                shutil.copytree(victim, found)
-
-        database = sqlite3.connect(victim / "library.sqlite", isolation_level=None)
-        database.row_factory = sqlite3.Row
-        database.set_trace_callback(count)
-        migrate(database, victim / "library.sqlite", ColumnCipher(KEY), 1, 2)
-        database.close()
-        library = Library(found if found.exists() else victim, KEY, clock)
-        assert library.get("t-2").result_json == RESULT, killed_after
-        assert library.get("t-1").note == "note of t-1", killed_after
+    killed = migrate_copying(folder_1, tmp_path, 2, lambda statement: statement < 30 and statement % 3 == 1)
+    assert len(killed) == 11  # ten kills, and the end
+    for found in killed:
+        library = Library(found, KEY, clock)
+        assert library.get("t-2").result_json == RESULT, found.name
+        assert library.get("t-1").note == "note of t-1", found.name
         library.close()
-    assert statements > killed_after  # the last kill was before the end
 
 
 def test_no_room_for_the_copy_changes_nothing(folder_1):
@@ -380,27 +389,10 @@ def test_a_trigger_in_an_old_library_never_fires(old_folder, clock):
 
 @each_version
 def test_a_migration_of_real_data_killed_at_any_statement_leaves_either_version(old_folder, tmp_path, clock):
-    statements, killed_after = 0, 0
-    while killed_after <= statements:
-        killed_after += 7
-        victim, found = tmp_path / f"victim-{killed_after}", tmp_path / f"found-{killed_after}"
-        shutil.copytree(old_folder, victim)
-        statements = 0
-
-        def count(_statement, victim=victim, found=found, killed_after=killed_after):
-            nonlocal statements
-            statements += 1
-            if statements == killed_after:
-                shutil.copytree(victim, found)
-
-        database = sqlite3.connect(victim / "library.sqlite", isolation_level=None)
-        database.row_factory = sqlite3.Row
-        (version,) = database.execute("SELECT schema_version FROM library").fetchone()
-        database.set_trace_callback(count)
-        migrate(database, victim / "library.sqlite", ColumnCipher(KEY), version, SCHEMA_VERSION)
-        database.close()
-        assert_complete(found if found.exists() else victim, clock)
-    assert killed_after > 20
+    killed = migrate_copying(old_folder, tmp_path, SCHEMA_VERSION, lambda statement: statement % 7 == 0)
+    assert len(killed) > 3
+    for found in killed:
+        assert_complete(found, clock)
 
 
 @version_6
