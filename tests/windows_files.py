@@ -25,6 +25,8 @@ PRODUCT = str(Path(vbdesk.__file__).parent) + os.sep
 STANDARD = str(Path(os.__file__).parent) + os.sep
 """Functions of the standard library act for their callers: `Path.unlink`, `shutil.rmtree`."""
 
+DESCRIPTORS = "/proc/self/fd"
+
 refused: list[str] = []
 """What was refused, with the place in vbdesk, since the start of this process."""
 
@@ -124,14 +126,15 @@ def _is_open(path: Any) -> bool:
         found = os.lstat(path)
     except OSError:
         return False
-    below = f"{Path(os.fsdecode(path)).resolve()}{os.sep}"
-    for descriptor in Path("/proc/self/fd").iterdir():
+    file = stat.S_ISREG(found.st_mode)
+    below = "" if file else f"{Path(os.fsdecode(path)).resolve()}{os.sep}"
+    for name in os.listdir(DESCRIPTORS):  # noqa: PTH208 - four times as fast, and this runs at most writes of tests
         try:
-            held = descriptor.stat()
-            if stat.S_ISREG(found.st_mode):
-                if (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino):
+            held = os.fstat(int(name))
+            if file:
+                if held.st_ino == found.st_ino and held.st_dev == found.st_dev:
                     return True
-            elif stat.S_ISREG(held.st_mode) and str(descriptor.readlink()).startswith(below):
+            elif stat.S_ISREG(held.st_mode) and str(Path(DESCRIPTORS, name).readlink()).startswith(below):
                 return True
         except OSError:  # closed in the meantime
             continue

@@ -26,7 +26,7 @@ def kept(folder: Path) -> dict[str, object]:
 
 def absent(folder: Path) -> dict[str, object]:
     """No keyring on this computer."""
-    return {"error": error_of(KeyringVault())}
+    return {"error": settled(KeyringVault())}
 
 
 def locked(folder: Path) -> dict[str, object]:
