@@ -26,6 +26,10 @@ from vbdesk.outbox.library import managed_policy  # with pydantic, whose modules
 
 windows_files.install()
 
+# Keep compiled files, or each of the many processes compiles vbdesk and its packages again, which takes 1 s and more.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Shells start a job in the background so that it ignores Ctrl+C, and every program that it starts would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

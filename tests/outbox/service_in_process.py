@@ -39,6 +39,7 @@ from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
+from migrated_database import migrated_database
 from sample_results import result_json
 
 API, STORAGE = "http://service.test", "http://storage.test"
@@ -85,6 +86,9 @@ class ServiceInProcess:
     def __init__(self, folder: Path, clock: Clock, storage_origin: str = STORAGE) -> None:
         self.clock = clock
         settings = load_settings(folder)
+        if not settings.database_file.exists():
+            folder.mkdir(exist_ok=True)
+            settings.database_file.write_bytes(migrated_database())
         database = open_database(settings)
         upgrade(database, folder)
         self._queue = _Queue()

@@ -44,6 +44,7 @@ from vbdesk.service.ports.context import Context
 sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
 
 from bench import Bench
+from migrated_database import migrated_database as migrated
 
 
 class FakeClock:
@@ -208,14 +209,9 @@ def postgresql() -> Iterator[PostgreSql]:
 @pytest.fixture(scope="session")
 def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty database with every table, to be copied."""
-    data_dir = tmp_path_factory.mktemp("migrated")
-    database = open_database(load_settings(data_dir))
-    upgrade(database, data_dir)
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("COMMIT")  # a checkpoint is not allowed inside a transaction
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    return data_dir / "vbdesk.db"
+    file = tmp_path_factory.mktemp("migrated") / "vbdesk.db"
+    file.write_bytes(migrated())
+    return file
 
 
 @pytest.fixture

@@ -84,6 +84,18 @@ def _operation_id(route: APIRoute) -> str:
     return f"v1_{route.name}" if route.path.startswith("/api/v1/") else route.name
 
 
+def included_routers() -> APIRouter:
+    """Create a router with all routes of the API, none of which is built yet."""
+    api = APIRouter(responses=refusals(*_EVERYWHERE), generate_unique_id_function=_operation_id)
+    for router in ROUTERS:
+        api.include_router(router)
+    return api
+
+
+_API = included_routers()
+"""Shared by all applications of this process: the routes know no backend, and take 60 ms to build."""
+
+
 def described_app() -> Api:
     """Create the API's routes without a backend, for their description only."""
     app = Api(
@@ -92,12 +104,9 @@ def described_app() -> Api:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses=refusals(*_EVERYWHERE),
-        generate_unique_id_function=_operation_id,
+        routes=_API.routes,
     )
     install_error_handlers(app)
-    for router in ROUTERS:
-        app.include_router(router)
     return app
 
 
