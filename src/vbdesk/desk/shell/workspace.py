@@ -8,6 +8,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.app_lock import AppLock
@@ -73,6 +75,7 @@ class Workspace(QObject):
         profile: which service and account.
         library: its recordings; every method of it blocks, so call it in tasks.
         results: jobs, results and trajectories of the service.
+        flow: what pages read and change.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         arrived: signals that results have come.
@@ -133,6 +136,7 @@ class Workspace(QObject):
         self.look = ReportLook(PreferenceStore(ports.config_dir), tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
+        self.flow = Flow(DeskContext(profile, library, self.results, self, self.sync, ports), tasks, self)
         self._sync_worker = SyncWorker(
             library,
             self._sync_client,

@@ -142,6 +142,11 @@ class Library(RecordingList):
         return list_warnings(self.store) + self._warnings + row_warnings(self.store)
 
     @property
+    def erased(self) -> int:
+        """How often something was destroyed since the opening: what was read before may hold it. Never blocks."""
+        return self._sounds.destroyed + self.responses.erasures
+
+    @property
     def findings(self) -> tuple[str, ...]:
         """Sentences on damage to the list as a whole: sending is blocked until a person calls `accept_copy`."""
         return finding_sentences(self.store)

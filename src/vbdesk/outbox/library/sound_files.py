@@ -64,11 +64,16 @@ class SoundFolderState:
 
 
 class SoundFiles:
-    """The encrypted sound of every recording of one library."""
+    """The encrypted sound of every recording of one library.
+
+    Attributes:
+        destroyed: how often sound was destroyed since the opening.
+    """
 
     def __init__(self, store: Store, recording_folder: Path) -> None:
         self._store = store
         self._recording_folder = recording_folder
+        self.destroyed = 0
 
     def take_in(self, take_id: str, path: Path, sha256: str) -> None:
         """Move a recorded take into the library, with its key. Within the transaction that inserts its row."""
@@ -225,6 +230,7 @@ class SoundFiles:
         return [row["take_key"] for row in rows if isinstance(row["take_key"], bytes)]
 
     def _destroy(self, take_ids: Collection[str], gone: Collection[bytes]) -> None:
+        self.destroyed += 1
         self._scrub(gone)
         for take_id in take_ids:
             for path in (self._store.path(take_id), self._away(take_id)):
