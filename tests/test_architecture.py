@@ -458,6 +458,138 @@ def test_tables_of_numbers_are_in_resources():
     assert found <= TABLES_IN_CODE
 
 
+# Rule 13: only desk/flow knows that time passes. Elsewhere in the desk, nobody starts work, asks which work has ended,
+# compares an answer with what is shown by now, or keeps a cache. What still does so is listed; the lists only shrink.
+
+WORK = {"TaskOwner", "Lane", "Task"}
+NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
+FILES_THAT_START_WORK = {
+    "account/desk_settings.py",
+    "account/fhir_model.py",
+    "account/letterhead_model.py",
+    "account/profiles_model.py",
+    "account/recording_rules.py",
+    "account/update_notice_model.py",
+    "account/view_model.py",
+    "account/webhook_model.py",
+    "cohort/group_view_model.py",
+    "cohort/view_model.py",
+    "compare/pair_playback.py",
+    "compare/view_model.py",
+    "first_start/view_model.py",
+    "help/view_model.py",
+    "models/app_lock.py",
+    "models/arrived_results.py",
+    "models/fhir_sending.py",
+    "models/opened_results.py",
+    "models/playback.py",
+    "models/report_look.py",
+    "models/report_print.py",
+    "models/service_erasures.py",
+    "models/speaker_watch.py",
+    "models/subjects_export.py",
+    "models/unlocking.py",
+    "outbox/actions.py",
+    "outbox/bundles.py",
+    "outbox/view_model.py",
+    "record/check_model.py",
+    "record/consent_model.py",
+    "record/damaged_takes.py",
+    "record/import_model.py",
+    "record/offered_signs.py",
+    "record/setup_model.py",
+    "record/take_findings.py",
+    "record/view_model.py",
+    "result/export.py",
+    "shell/app.py",
+    "shell/local_service.py",
+    "shell/reading_language.py",
+    "shell/retired_pages.py",
+    "shell/smoke_test.py",
+    "shell/workspace.py",
+    "subject/export.py",
+    "subjects/view_model.py",
+}
+GUARDS_OF_LATE_ANSWERS = {
+    "account/consent_rules_card.py": 1,
+    "account/page.py": 1,
+    "cohort/group_view_model.py": 3,
+    "compare/page.py": 1,
+    "compare/pair_playback.py": 1,
+    "models/fhir_sending.py": 1,
+    "record/check_model.py": 5,
+    "record/consent_model.py": 1,
+    "record/import_model.py": 6,
+    "record/versions_card.py": 1,
+    "shell/main_window.py": 1,
+    "shell/retired_pages.py": 1,
+}
+CACHES = {"models/levels.py"}
+
+
+def starts_work(tree: ast.Module) -> bool:
+    """Whether a module has the means to start work."""
+    return any(name.rpartition(".")[2] in WORK for name in imported(tree) if name.startswith("vbdesk.desk.tasks."))
+
+
+def guards_of_late_answers(tree: ast.Module) -> int:
+    """How often a module asks who has sent a signal, or a slot compares what it got with what its object remembers."""
+    asked = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_of(node.func) == "sender")
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    slots = [node for node in functions if any("Slot" in ast.unparse(each) for each in node.decorator_list)]
+    return sum(1 for _ in asked) + sum(map(compares_with_present, slots))
+
+
+def compares_with_present(slot: ast.FunctionDef) -> int:
+    """How many comparisons of a slot have an id of the answer on one side, and of the object on the other."""
+    found = 0
+    for node in ast.walk(slot):
+        if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)):
+            continue
+        sides = [ast.unparse(side) for side in (node.left, node.comparators[0])]
+        remembered = [side.startswith("self._") or side == "self.group_id" for side in sides]
+        found += sorted(remembered) == [False, True] and any(map(NAME_OF_ID.search, sides))
+    return found
+
+
+def outside_of_flow() -> Iterator[Path]:
+    kept = {DESK / "flow", DESK / "tasks.py", DESK / "ui", DESK / "charts"}
+    return (path for path in DESK.rglob("*.py") if not kept & {path, *path.parents})
+
+
+def test_work_is_started_in_flow_alone():
+    found = {path.relative_to(DESK).as_posix() for path in outside_of_flow() if starts_work(tree_of(path))}
+    assert found == FILES_THAT_START_WORK
+
+
+def test_no_page_guards_itself_against_late_answers():
+    counted = {path.relative_to(DESK).as_posix(): guards_of_late_answers(tree_of(path)) for path in outside_of_flow()}
+    assert {name: count for name, count in counted.items() if count} == GUARDS_OF_LATE_ANSWERS
+
+
+def test_no_page_has_a_cache_of_its_own():
+    found = {
+        path.relative_to(DESK).as_posix()
+        for path in outside_of_flow()
+        if any(name.endswith(("OrderedDict", "lru_cache")) for name in imported(tree_of(path)))
+    }
+    assert found == CACHES
+
+
+@pytest.mark.parametrize(
+    ("code", "guards"),
+    [
+        ("class A:\n  @Slot()\n  def f(self):\n    if self.sender() is self._task: pass", 1),
+        ("class A:\n  @Slot(object)\n  def f(self, answer):\n    if answer.group_id != self.group_id: return", 1),
+        ("class A:\n  @Slot(object)\n  def f(self, read):\n    if read.recording == self._asked_for: return", 1),
+        ("class A:\n  @Slot(object)\n  def f(self, reading):\n    if reading != self._reading: pass", 0),
+        ("class A:\n  def f(self, group_id):\n    return group_id == self.group_id", 0),
+    ],
+)
+def test_what_guards_against_late_answers_is_known(code, guards):
+    assert guards_of_late_answers(ast.parse(code)) == guards
+
+
 # Rule 11: how tests run.
 
 PYTEST = PROJECT["tool"]["pytest"]["ini_options"]

@@ -8,7 +8,7 @@ import pytest
 
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.models.course_actions import CourseActions, CourseChange
+from vbdesk.desk.models.course_actions import CorrectionRead, CourseChange
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
 from vbdesk.desk.shell.view_models import (
     cohort_view_model,
@@ -162,16 +162,16 @@ def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(co
 @pytest.fixture
 def slow_question(monkeypatch):
     """Holds the first question about a recording until a test lets it go on."""
-    question, held = CourseActions._question, threading.Semaphore(1)
+    question, held = CorrectionRead.here, threading.Semaphore(1)
     asking, go_on = threading.Event(), threading.Event()
 
-    def slow(self, recording):
+    def slow(self, context, before):
         if held.acquire(blocking=False):
             asking.set()
             assert go_on.wait(120)
-        return question(self, recording)
+        return question(self, context, before)
 
-    monkeypatch.setattr(CourseActions, "_question", slow)
+    monkeypatch.setattr(CorrectionRead, "here", slow)
     yield asking, go_on
     go_on.set()
 

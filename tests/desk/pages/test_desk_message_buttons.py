@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 
 from vbdesk.desk.cohort.view_model import Unread
 from vbdesk.desk.models.course_actions import CourseChange
+from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_result_page, build_subject_page, build_subjects_page
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
@@ -190,7 +191,7 @@ def test_a_result_says_that_it_cannot_be_read_also_after_an_offer_of_undo_was_cl
     exclude(page, qtbot, page.correct_button.click)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     close(qtbot, page.banner)
-    monkeypatch.setattr(page.view_model._source, "here", lambda recording: 1 / 0)
+    monkeypatch.setattr(ResultSource, "here", lambda source, recording: 1 / 0)
     page.view_model.reload()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Try again")
     assert corrections(workspace) == [None]
@@ -377,10 +378,12 @@ def test_a_removal_that_was_not_confirmed_is_forgotten(account, qtbot):
     assert {entry.profile_id for entry in page._lines} >= {"p2"}
 
 
-def test_a_button_pressed_before_its_message_was_replaced_does_nothing(subject, known, workspace, qtbot):
+def test_a_button_pressed_before_its_message_was_replaced_does_nothing(subject, known, network, workspace, qtbot):
     exclude(subject, qtbot, lambda: subject.table.acted.emit(known[1]))
     qtbot.mousePress(subject.banner.button, Qt.MouseButton.LeftButton)
-    subject.view_model.stale.emit("The service does not answer.")
+    network.up = False
+    subject.view_model.reload()
+    qtbot.waitUntil(lambda: subject.banner.button.text() == "Try again")
     qtbot.mouseRelease(subject.banner.button, Qt.MouseButton.LeftButton)
     assert subject.banner.button.text() == "Try again"
     assert subject.banner.isVisible()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.shell.all_pages import build_subject_page
+from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
@@ -120,15 +121,15 @@ def begun():
 
 def test_a_failure_to_read_another_subject_says_nothing_about_the_one_shown(page, workspace, monkeypatch, qtbot):
     model, go_on = page.view_model, threading.Event()
-    read = model._read
+    ask = SubjectRead.ask
 
-    def fail_late(group_id):
-        if group_id == SUBJECT:
-            return read(group_id)
+    def fail_late(read, context, task):
+        if read.group_id == SUBJECT:
+            return ask(read, context, task)
         assert go_on.wait(120)
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(model, "_read", fail_late)
+    monkeypatch.setattr(SubjectRead, "ask", fail_late)
     page.opened("another-subject")
     page.closed()
     page.opened(SUBJECT)

@@ -22,6 +22,7 @@ class CourseCard(CorrectionCard):
         self._actions = actions
         self.wanted.connect(self._do)
         actions.asked.connect(self._ask)
+        actions.answered.connect(self.left)
         actions.refused.connect(self.refuse)
 
     @Slot(object)

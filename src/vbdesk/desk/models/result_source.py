@@ -122,18 +122,15 @@ class ResultSource:
     def here(self, recording: RecordingRoute) -> Found:
         """Find a result on this computer, without the network."""
         item = self._item(recording)
-        if item is not None:
-            recording = replace(
-                recording,
-                take_id=item.take_id,
-                job_id=item.job_id or recording.job_id,
-                group_id=item.group_id,
-                recorded_at=item.recorded_at,
-            )
-        job = self._results.finished_job(recording.job_id) if recording.job_id else None
+        recording = _placed(recording, item)
+        job = self._results.last_job(recording.job_id) if recording.job_id else None
         stored = self._results.stored_trajectory(recording.group_id) if recording.group_id else None
         trajectory = None if stored is None else stored.value
         return self._with_own(Found(recording, item, job, trajectory, self._consent(recording)))
+
+    def place(self, recording: RecordingRoute) -> RecordingRoute:
+        """A recording with everything that this computer knows of it."""
+        return _placed(recording, self._item(recording))
 
     def _with_own(self, found: Found) -> Found:
         result, recorded_at, job_id = found.received, found.recorded_at, found.job_id or found.recording.take_id
@@ -162,6 +159,12 @@ class ResultSource:
             except UnknownTake:
                 return None
         return None if recording.job_id is None else self._library.of_job(recording.job_id)
+
+
+def _placed(recording: RecordingRoute, item: RecordingItem | None) -> RecordingRoute:
+    if item is None:
+        return recording
+    return RecordingRoute(item.take_id, item.job_id or recording.job_id, item.group_id, item.recorded_at)
 
 
 def _changed(received: Any, result: Result | None) -> Any:

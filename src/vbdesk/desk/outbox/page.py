@@ -366,7 +366,6 @@ class OutboxPage(QWidget):
 
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
-        self._show_list()
         self.course_notice.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
 
     @Slot(str)

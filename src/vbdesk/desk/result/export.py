@@ -49,15 +49,13 @@ class ResultExport(QObject):
         profile: Profile,
         library: Library,
         results: ResultRepository,
-        source: ResultSource,
         tasks: TaskOwner,
         look: ReportLook,
         printing: ReportPrint,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._profile, self._library, self._results = profile, library, results
-        self._source, self._tasks = source, tasks
+        self._source, self._tasks = ResultSource(library, results), tasks
         self.look, self.printing = look, printing
         printing.setParent(self)
         self.printable: PrintOrder | None = None
@@ -139,7 +137,8 @@ class ResultExport(QObject):
 
     def _job(self, view: ResultView) -> Job:
         found = self._source.here(view.recording)
-        job = found.job or self._source.ask(found).job
+        known = found.job is not None and found.job.status.terminal
+        job = found.job if known else self._source.ask(found).job
         if job is None:
             raise ValueError(message("The service has no analysis of this recording."))
         return job

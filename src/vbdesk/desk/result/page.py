@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.models.look_menu import LookMenu
@@ -24,8 +25,10 @@ from vbdesk.desk.result.cards import (
     PlayerCard,
     SpeakerCard,
 )
+from vbdesk.desk.result.reads import SameSubject
 from vbdesk.desk.result.sign_rows import SignRows
-from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
+from vbdesk.desk.result.state import ResultState
+from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner
@@ -109,9 +112,8 @@ class ResultPage(QWidget):
         body.body.addLayout(self._columns)
         page_layout(self, self._header(), body)
         self.banner.float_over(self)
-        view_model.shown.connect(self._show)
-        view_model.failed.connect(self._on_failed)
-        view_model.same_subject_changed.connect(self._on_same_subject)
+        view_model.changed.connect(self._show)
+        view_model.ended.connect(self._on_ended)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
         self.printing = PrintBanner(view_model.export.printing, self.print_action, self)
@@ -120,7 +122,6 @@ class ResultPage(QWidget):
         self.course_card.left.connect(self._on_course_left)
         view_model.course.changed.connect(self._on_course_changed)
         view_model.course.refused.connect(self._on_course_refused)
-        view_model.voice_confirmed.connect(self._on_voice_confirmed)
         self._theme.changed.connect(self._rebuild)
         QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
         QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
@@ -133,7 +134,7 @@ class ResultPage(QWidget):
             self.course_card.hide()
             self._hide_json()
             self.player.show_segments(())
-            self._on_same_subject(((), ()))
+            self._offer_comparisons(((), ()))
             self.view_model.open(argument)
 
     def closed(self) -> None:
@@ -214,8 +215,19 @@ class ResultPage(QWidget):
 
     # Signals of the view model
 
-    @Slot(object)
-    def _show(self, view: ResultView) -> None:
+    @Slot(object, object)
+    def _show(self, before: ResultState, state: ResultState) -> None:
+        if state.view is not None and state.view != before.view:
+            self._show_view(state.view)
+        if state.same_subject != before.same_subject:
+            self._offer_comparisons(state.same_subject)
+        if not state.failure and (before.failure or state.view != before.view):
+            self.banner.withdraw(_READ)
+        elif state.failure != before.failure and self.banner.topic != _UNDO:
+            again = NoticeAction(_("Try again"), self.view_model.reload)
+            self.banner.say(Tone.WARN, state.failure, again, topic=_READ)
+
+    def _show_view(self, view: ResultView) -> None:
         self._title.setText(view.title)
         self._caption.setText(view.caption)
         self.consent.setText(view.consent)
@@ -226,7 +238,6 @@ class ResultPage(QWidget):
         if self.player.shown_for != (view.take_id, view.silence):
             self.player.begin(view.take_id, view.silence)
         self.player.setVisible(view.take_id is not None or bool(view.silence))
-        self.banner.withdraw(_READ)
         if view.question:
             yes = NoticeAction(_("Yes, it is this person"), partial(self.view_model.confirm_voice, view), stays=True)
             correct = partial(self.view_model.course.ask, view.recording)
@@ -239,13 +250,6 @@ class ResultPage(QWidget):
         self._rebuild()
 
     @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        if self._reading is None:
-            self.empty.say(_("No result to show"), sentence, "")
-        if self.banner.topic != _UNDO:
-            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload), topic=_READ)
-
-    @Slot(str)
     def _on_saved(self, path: str) -> None:
         prints = self.view_model.export.printing.offer(self.view_model.export.printable)
         self.banner.say_saved(_("Saved as {path}.", path=path), Path(path), prints=prints)
@@ -254,8 +258,7 @@ class ResultPage(QWidget):
     def _on_not_saved(self, sentence: str) -> None:
         self.banner.say(Tone.WARN, sentence, topic=_READ)
 
-    @Slot(object)
-    def _on_same_subject(self, same_subject: SameSubject) -> None:
+    def _offer_comparisons(self, same_subject: SameSubject) -> None:
         self.compare_menu.clear()
         before, after = same_subject
         self.compare_button.setEnabled(bool(before or after))
@@ -280,7 +283,6 @@ class ResultPage(QWidget):
 
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
-        self._on_course_left()
         undo = changed.undo_action()
         if undo is None:
             self.banner.say(Tone.OK, changed.sentence, title=changed.title)
@@ -288,11 +290,12 @@ class ResultPage(QWidget):
             self.banner.say(Tone.OK, changed.sentence, undo, title=changed.title, topic=_UNDO)
         announce(self, changed.sentence)
 
-    @Slot(str)
-    def _on_voice_confirmed(self, title: str) -> None:
-        sentence = _("Noted: it is this person. If that was a mistake, press Correct.")
-        self.banner.say(Tone.OK, sentence, title=title)
-        announce(self, sentence)
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if outcome.sentence:
+            tone = Tone.OK if outcome.failure is None else Tone.WARN
+            self.banner.say(tone, outcome.sentence, title=outcome.command.title)
+            announce(self, outcome.sentence)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:

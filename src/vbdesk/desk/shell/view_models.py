@@ -16,6 +16,7 @@ from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.fhir_sending import FhirSending
+from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.report_print import ReportPrint
 from vbdesk.desk.models.service_keys import ServiceKeys
@@ -29,9 +30,9 @@ from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
+from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
@@ -150,7 +151,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         workspace.ports.clock,
         OutboxActions(library, workspace.erasures, tasks),
         BundleWork(profile, workspace.ports.vault(profile.secrets), library, tasks),
-        course_actions(workspace),
+        CourseActions(workspace.flow),
     )
 
 
@@ -207,50 +208,27 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     )
 
 
-def course_actions(workspace: Workspace) -> CourseActions:
-    """Corrections of a course."""
-    return CourseActions(workspace.library, workspace.results, workspace.tasks)
-
-
 def subject_view_model(workspace: Workspace) -> SubjectViewModel:
     """One subject over time."""
-    return SubjectViewModel(
+    export = SubjectExport(
+        workspace.profile,
         workspace.library,
         workspace.results,
-        workspace.sync,
         workspace.tasks,
-        workspace.navigator,
-        workspace.ports.clock,
-        SubjectExport(
-            workspace.profile,
-            workspace.library,
-            workspace.results,
-            workspace.tasks,
-            workspace.look,
-            report_print(workspace),
-            fhir_sending(workspace),
-        ),
-        SubjectConsentViewModel(
-            workspace.profile, workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock
-        ),
-        course_actions(workspace),
+        workspace.look,
+        report_print(workspace),
+        fhir_sending(workspace),
     )
+    return SubjectViewModel(workspace.flow, workspace.navigator, export)
 
 
 def result_view_model(workspace: Workspace) -> ResultViewModel:
     """One result."""
-    return ResultViewModel(
-        workspace.profile,
-        workspace.library,
-        workspace.results,
-        workspace.sync,
-        workspace.tasks,
-        workspace.navigator,
-        workspace.ports.player,
-        course_actions(workspace),
-        workspace.look,
-        report_print(workspace),
+    tasks = workspace.tasks
+    export = ResultExport(
+        workspace.profile, workspace.library, workspace.results, tasks, workspace.look, report_print(workspace)
     )
+    return ResultViewModel(workspace.flow, workspace.navigator, Playback(tasks, workspace.ports.player), export)
 
 
 def compare_view_model(workspace: Workspace) -> CompareViewModel:

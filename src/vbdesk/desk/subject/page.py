@@ -14,6 +14,7 @@ from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS, ExportKind, print_kind
+from vbdesk.desk.subject.state import SubjectState
 from vbdesk.desk.subject.trajectory_text import SubjectReading
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
@@ -107,10 +108,7 @@ class SubjectPage(QWidget):
         self.consent_card.left.connect(self._on_consent_left)
         view_model.consent.done.connect(self._on_consent_done)
         view_model.consent.failed.connect(self._on_consent_failed)
-        view_model.shown.connect(self._show)
-        view_model.waiting.connect(self._wait)
-        view_model.stale.connect(self._on_stale)
-        view_model.aged.connect(self.age.setText)
+        view_model.changed.connect(self._show)
         view_model.arrived.connect(self._on_arrived)
 
     def opened(self, argument: object) -> None:
@@ -185,7 +183,7 @@ class SubjectPage(QWidget):
         self.range.choose(_ALL)
         self.range.chosen.connect(self._on_range)
         self.view = SegmentedChoice(_("View"), [("charts", _("Charts"), "chart"), ("table", _("Table"), "table")])
-        self.view.chosen.connect(self._on_view)
+        self.view.chosen.connect(self._show_content)
         self.age = Text("", Role.CAPTION, "text3")
         self._keys = QWidget()
         self._keys.setToolTip(_(_KEYS_TIP))
@@ -208,27 +206,34 @@ class SubjectPage(QWidget):
                 line.addWidget(part)
         return StackingRow((left, right), least=0, spacing=10, shares=(1, 0), whole=True)
 
-    @Slot(object)
-    def _show(self, reading: SubjectReading) -> None:
-        self.title.setText(self.view_model.subject(reading.group_id).words)
-        self._show_head(reading)
-        widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
-        self.table.set_widths(widths, stretch=len(widths) - 2)
-        self.charts.show_chart(reading.chart, gradually=True)
-        if self._stack.currentWidget() not in (self.export_card, self.consent_card, self.course_card):
-            self._on_view(self.view.choice())
-        self._set_enabled(enabled=True)
-
-    @Slot(str)
-    def _wait(self, sentence: str) -> None:
-        self._show_head(None)
-        if self.view_model.loading:
-            self.empty.say(_("Loading"), sentence, "")
+    @Slot(object, object)
+    def _show(self, before: SubjectState, state: SubjectState) -> None:
+        reading = state.reading
+        self.age.setText(state.age)
+        if state.stale != before.stale:
+            self._say_stale(state.stale)
+        if reading is None:
+            action = "" if state.loading else pgettext("verb", "Record")
+            self.empty.say(_("Loading") if state.loading else _("Nothing to show yet"), state.waiting, action)
+        elif reading is before.reading:
+            return
         else:
-            self.empty.say(_("Nothing to show yet"), sentence, pgettext("verb", "Record"))
-        if self._stack.currentWidget() is not self.consent_card:
-            self._stack.setCurrentWidget(self.empty)
-        self._set_enabled(enabled=False)
+            widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
+            self.table.set_widths(widths, stretch=len(widths) - 2)
+            self.charts.show_chart(reading.chart, gradually=True)
+        self.title.setText(self.view_model.subject(self.view_model.group_id).words)
+        self._show_head(reading)
+        cards = (self.consent_card,) if reading is None else (self.consent_card, self.export_card, self.course_card)
+        if self._stack.currentWidget() not in cards:
+            self._show_content()
+        self._set_enabled(enabled=reading is not None)
+
+    @Slot()
+    def _show_content(self) -> None:
+        """Show charts or table, or why there are none."""
+        chosen = self.charts if self.view.choice() == "charts" else self.table
+        self._stack.setCurrentWidget(self.empty if self.view_model.reading is None else chosen)
+        self._show_keys()
 
     def _set_enabled(self, *, enabled: bool) -> None:
         for control in (self.range, self.view, self.export_button, self.print_action):
@@ -262,14 +267,14 @@ class SubjectPage(QWidget):
         reading = self.view_model.reading
         if reading is not None and reading.change is not None:
             self.view.choose("charts")
-            self._on_view("charts")
+            self._show_content()
             self.charts.setFocus()
             self.charts.move_cursor_to(reading.change.moment_s, reading.change.sign)
 
-    @Slot(str)
-    def _on_stale(self, sentence: str) -> None:
+    def _say_stale(self, sentence: str) -> None:
         if sentence:
-            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload), topic=_AGE)
+            again = NoticeAction(_("Try again"), self.view_model.reload)
+            self.banner.say(Tone.WARN, sentence, again, topic=_AGE)
         else:
             self.banner.withdraw(_AGE)
 
@@ -280,12 +285,6 @@ class SubjectPage(QWidget):
     @Slot(str)
     def _on_range(self, key: str) -> None:
         self.charts.show_last(None if key == _ALL else float(key))
-
-    @Slot(str)
-    def _on_view(self, key: str) -> None:
-        if self.view_model.reading is not None:
-            self._stack.setCurrentWidget(self.charts if key == "charts" else self.table)
-            self._show_keys()
 
     @Slot()
     def _record(self) -> None:
@@ -304,15 +303,11 @@ class SubjectPage(QWidget):
 
     @Slot()
     def _on_course_left(self) -> None:
-        self._on_view(self.view.choice())
-        if self.view_model.reading is None:
-            self._stack.setCurrentWidget(self.empty)
+        self._show_content()
         self.export_button.setFocus()
 
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
-        if self._stack.currentWidget() is self.course_card:
-            self._on_course_left()
         self.banner.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
         announce(self, changed.sentence)
 
@@ -344,7 +339,7 @@ class SubjectPage(QWidget):
 
     @Slot()
     def _on_export_left(self) -> None:
-        self._on_view(self.view.choice())
+        self._show_content()
         self.export_button.setFocus()
 
     @Slot()
@@ -355,10 +350,7 @@ class SubjectPage(QWidget):
 
     @Slot()
     def _on_consent_left(self) -> None:
-        if self.view_model.reading is None:
-            self._stack.setCurrentWidget(self.empty)
-        else:
-            self._on_view(self.view.choice())
+        self._show_content()
         self.consent_line.button.setFocus()
 
     @Slot(str, str)

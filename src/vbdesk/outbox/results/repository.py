@@ -140,20 +140,27 @@ class ResultRepository:
         """The aggregate as it was last read; None if there is none, or another version of vbdesk stored it."""
         return _parsed(AggregateRead, self._responses.read(aggregate_name(group_id)))
 
-    def finished_job(self, job_id: str) -> Job | None:
-        """A finished job that was read since the program started."""
+    def last_job(self, job_id: str) -> Job | None:
+        """A job as it was last read since the program started."""
         with self._lock:
             return self._jobs.get(job_id)
 
+    def finished_job(self, job_id: str) -> Job | None:
+        """A finished job that was read since the program started."""
+        job = self.last_job(job_id)
+        return job if job is not None and job.status.terminal else None
+
     def fetch_job(self, job_id: str) -> Job:
-        """Read a job; a finished one is remembered."""
+        """Read a job, and remember it."""
         with self.reader() as reader:
             job = reader.get(job_id)
-        if job.status.terminal:
-            with self._lock:
-                self._jobs[job_id] = job
-                while len(self._jobs) > _JOBS_IN_MEMORY:
-                    self._jobs.popitem(last=False)
+        with self._lock:
+            known = self._jobs.get(job_id)
+            if known is not None and known.status.terminal:
+                return known
+            self._jobs[job_id] = job
+            while len(self._jobs) > _JOBS_IN_MEMORY:
+                self._jobs.popitem(last=False)
         return job
 
     def fetch_trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
