@@ -7,6 +7,7 @@ from counted_calls import calls_of
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 
+from vbdesk.desk.outbox.reads import OutboxRead
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -44,14 +45,17 @@ class Paints(QObject):
 def test_reading_one_change_costs_a_long_list_what_it_costs_a_short_one(shelf, open_outbox, workspace, settled):
     changing = shelf.put("ward4-0000", OutboxState.DONE)
     page = open_outbox(1)
-    model = page.view_model
+    context = workspace.flow.context
+    before = None
 
     def cost():
+        nonlocal before
         settled()
-        with workspace.library.store.changing():
-            workspace.library.store.update(changing, {"job_id": "job"})
         with ThreadPoolExecutor(1) as worker:
-            found = worker.submit(calls_of, lambda: model._update(model._read)).result()
+            before = worker.submit(OutboxRead().here, context, before).result()
+            with workspace.library.store.changing():
+                workspace.library.store.update(changing, {"job_id": "job"})
+            found = worker.submit(calls_of, lambda: OutboxRead().here(context, before)).result()
         settled()
         return found
 
@@ -60,7 +64,7 @@ def test_reading_one_change_costs_a_long_list_what_it_costs_a_short_one(shelf, o
     for number in range(60):
         shelf.put(f"ward4-{number:04d}", OutboxState.DONE)
     assert cost() <= 2 * short
-    assert model.table.rowCount() == 61
+    assert page.view_model.table.rowCount() == 61
 
 
 def test_a_change_is_one_row_and_few_statements(shelf, open_outbox, workspace, settled, gui_guard):

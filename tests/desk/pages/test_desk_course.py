@@ -249,7 +249,7 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
     assert page.course_notice.words().startswith(f"{A}: Recording of ")
 
     def happening():
-        row = next(row for row in page.view_model._read.rows.values() if row.key == take_id)
+        row = next(row for row in page.view_model.rows.values() if row.key == take_id)
         return getattr(row.cells[2], "text", "")
 
     qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")

@@ -52,7 +52,7 @@ def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_outbox
 
 def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, workspace, qtbot, monkeypatch):
     clock = ManualClock()
-    monkeypatch.setattr("vbdesk.desk.outbox.view_model.time", clock)
+    monkeypatch.setattr("vbdesk.desk.outbox.reads.time", clock)
     take_id = shelf.put("ward4-0172", OutboxState.UPLOADING, sent=(1_900_000, 3_200_000))
     page = open_outbox(1)
     qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], ProgressCell))

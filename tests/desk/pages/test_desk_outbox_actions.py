@@ -429,7 +429,7 @@ def test_what_the_service_may_have_is_sent_again_only_after_a_question_about_its
 ):
     take_id = put_unproven(shelf, workspace)
     page = open_outbox(1)
-    assert page.view_model._read.rows[take_id].cells[-1].text == "Decide"
+    assert page.view_model.rows[take_id].cells[-1].text == "Decide"
     page.view_model.act(take_id)
     qtbot.waitUntil(lambda: page.notice.isVisible())
     assert "charged a second time" in page.notice.words()

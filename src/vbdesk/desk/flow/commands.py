@@ -26,14 +26,14 @@ class Done:
         touched: what is old now.
         erased: what was destroyed.
         undo: takes it back; None if nothing does.
-        partly: it was not done completely, and `sentence` says why.
+        found: what it found, for the page that gave it.
     """
 
     sentence: object = ""
     touched: frozenset[Topic] = frozenset()
     erased: frozenset[Topic] = frozenset()
     undo: Optional["Command"] = None
-    partly: bool = False
+    found: object = None
 
 
 class Command(ABC):

@@ -11,7 +11,7 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Read
-from vbdesk.desk.flow.topics import SubjectTopic, Topic
+from vbdesk.desk.flow.topics import SubjectTopic
 from vbdesk.desk.models.result_text import title_of
 from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.notice import NoticeAction
@@ -75,10 +75,7 @@ class CorrectionRead(Read[CourseQuestion]):
 
     recording: RecordingRoute
     kept = False
-
-    @property
-    def topics(self) -> frozenset[Topic]:  # noqa: D102
-        return frozenset()
+    topics = frozenset()
 
     def here(self, context: DeskContext, before: CourseQuestion | None) -> CourseQuestion:  # noqa: D102
         library = context.library

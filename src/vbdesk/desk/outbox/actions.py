@@ -1,20 +1,32 @@
 """Actions on recordings of the Outbox, with their confirmations and undo."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.service_erasures import ServiceErasures
+from vbdesk.desk.outbox.commands import (
+    AcceptCopy,
+    ChangeEach,
+    MoveToTrash,
+    Pause,
+    Remove,
+    RemovedHere,
+    RestoreFromTrash,
+    SendAllNow,
+    SetTime,
+    Step,
+    TakeBack,
+)
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
-from vbdesk.language import Message, _, joined, message, ngettext, plural_message, translated
-from vbdesk.outbox.bundles.bundle_export import take_back
+from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -126,33 +138,8 @@ class TimeQuestion:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Removed:
-    """Recordings removed here, and those that the local service still has."""
-
-    what: ErasureScope
-    take_ids: tuple[str, ...]
-    at_service: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Trashed:
-    """Recordings that were moved to the trash together, and for how many days it keeps them."""
-
-    take_ids: tuple[str, ...]
-    days: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Restored:
-    """Recordings that are no longer in the trash, and why others still are."""
-
-    gone: frozenset[str]
-    refused: str
-
-
 class OutboxActions(QObject):
-    """Runs actions on recordings, each in a task.
+    """Gives commands for recordings; asks first where a person should decide.
 
     Signals:
         noticed: (Notice) what to show.
@@ -164,44 +151,38 @@ class OutboxActions(QObject):
     time_asked = Signal(object)
     undo_changed = Signal(object)
 
-    def __init__(self, library: Library, erasures: ServiceErasures | None, tasks: TaskOwner) -> None:
+    def __init__(self, flow: Flow, erasures: ServiceErasures | None) -> None:
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
         super().__init__()
-        self._library, self._erasures = library, erasures
-        self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
+        self._flow, self._erasures = flow, erasures
         self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
         self._confirmed: dict[str, ErasureScope] = {}
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
             erasures.failed.connect(self._on_not_confirmed)
-        self._trashed: list[_Trashed] = []
+        self._trashed: list[tuple[RestoreFromTrash, object]] = []  # what undoes each deletion, and days in the trash
 
-    def send(self, items: Collection[RecordingItem], around: RowContext) -> None:
+    def send(self, items: Iterable[RecordingItem], around: RowContext) -> None:
         """Send recordings, in the way that each needs."""
-        library = self._library
-        ways: dict[RowAction, Callable[[str], None]] = {
-            RowAction.SEND: library.queue,
-            RowAction.SEND_NOW: lambda take_id: library.send_now([take_id]),
-            RowAction.RETRY: library.retry,
-        }
-        self._each([(item.take_id, ways[action]) for item in items if (action := row_action(item, around)) in ways])
+        ways = {RowAction.SEND: Step.QUEUE, RowAction.SEND_NOW: Step.SEND_NOW, RowAction.RETRY: Step.RETRY}
+        actions = ((item.take_id, row_action(item, around)) for item in items)
+        self._do(ChangeEach(tuple((take_id, ways[action]) for take_id, action in actions if action in ways)))
 
     def cancel(self, take_ids: Iterable[str]) -> None:
         """Remove recordings from the upload queue and keep them."""
-        self._each([(take_id, self._library.cancel) for take_id in take_ids])
+        self._do(ChangeEach(tuple((take_id, Step.CANCEL) for take_id in take_ids)))
 
-    def take_back(self, take_ids: Collection[str]) -> None:
+    def take_back(self, take_ids: Iterable[str]) -> None:
         """Let this computer send recordings that were exported for another."""
-        library = self._library
-        self._start(lambda: len(take_back(library, take_ids)), self._on_taken_back)
+        self._do(TakeBack(tuple(take_ids)))
 
     def send_all_now(self) -> None:
         """Send everything that waits for the user or for another network."""
-        self._do(self._library.send_now)
+        self._do(SendAllNow())
 
     def pause(self, paused: bool) -> None:
         """Pause or resume sending."""
-        self._do(lambda: self._library.change_settings(paused=paused))
+        self._do(Pause(paused))
 
     def ask_to_accept_copy(self) -> None:
         """Ask whether to accept the list after an older copy was restored or the list was changed."""
@@ -209,7 +190,7 @@ class OutboxActions(QObject):
             "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
             "accepted it."
         )
-        accept = NoticeAction(_("Accept this list"), partial(self._do, self._library.accept_copy))
+        accept = NoticeAction(_("Accept this list"), partial(self._do, AcceptCopy()))
         self.noticed.emit(Notice(Tone.WARN, question, (accept,)))
 
     def delete(self, choice: Selection) -> None:
@@ -220,33 +201,38 @@ class OutboxActions(QObject):
         elif not take_ids:
             self._warn(_("What is being sent or analysed cannot be deleted now. Wait for its result."))
         elif take_ids != choice.undoable:
-            self._ask(self._question(len(take_ids)), (_("Delete for good"), partial(self._destroy, take_ids)))
+            self._ask(
+                self._question(len(take_ids)),
+                (_("Delete for good"), partial(self._do, Remove(take_ids, ErasureScope.EVERYTHING))),
+            )
         elif self._erasures is not None and choice.with_result == take_ids:
             self._ask(
                 _(
                     "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
                     "on this computer, and the result stays. Everything: it goes to the trash first."
                 ),
-                (_("Everything"), partial(self._move_to_trash, take_ids)),
-                (_("The sound only"), partial(self._remove_sounds, take_ids)),
+                (_("Everything"), partial(self._do, MoveToTrash(take_ids))),
+                (_("The sound only"), partial(self._do, Remove(take_ids, ErasureScope.SOUND))),
             )
         else:
-            self._move_to_trash(take_ids)
+            self._do(MoveToTrash(take_ids))
 
     def forget_undo(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
         self._trashed.clear()
         self._tell_undo()
 
-    def restore(self, take_ids: Collection[str]) -> None:
+    def restore(self, take_ids: Iterable[str]) -> None:
         """Restore recordings from the trash."""
-        library = self._library
-        self._start(lambda: _restore(library, take_ids), self._on_restored)
+        self._do(RestoreFromTrash(tuple(take_ids)))
 
     def ask_to_destroy(self, take_ids: Collection[str]) -> None:
         """Ask before recordings in the trash are destroyed."""
         if take_ids:
-            self._ask(self._question(len(take_ids)), (_("Destroy now"), partial(self._destroy, tuple(take_ids))))
+            self._ask(
+                self._question(len(take_ids)),
+                (_("Destroy now"), partial(self._do, Remove(tuple(take_ids), ErasureScope.EVERYTHING))),
+            )
 
     def ask_for_time(self, item: RecordingItem) -> None:
         """Ask which time of a recording is right."""
@@ -255,7 +241,7 @@ class OutboxActions(QObject):
             TimeQuestion(
                 take_id=item.take_id,
                 group_id=item.group_id,
-                subject=self._library.subject_notes.shown(item.group_id).words,
+                subject=self._flow.context.library.subject_notes.shown(item.group_id).words,
                 sentence=translated(item.reason or _corrected_sentence(item)),
                 present_words=_entered_words(item.recorded_at),
                 suggested=suggested,
@@ -267,65 +253,42 @@ class OutboxActions(QObject):
 
     def look(self, take_ids: Iterable[str]) -> None:
         """Search the service again for recordings that it may have."""
-        self._each([(take_id, self._library.retry) for take_id in take_ids])
+        self._do(ChangeEach(tuple((take_id, Step.RETRY) for take_id in take_ids)))
 
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
-        subject = self._library.subject_notes.shown(item.group_id).words
+        subject = self._flow.context.library.subject_notes.shown(item.group_id).words
         question = _(
             "{subject}: send this recording again? If the service has it already, it is analysed and charged a "
             "second time. The recording is kept here in any case.",
             subject=subject,
         )
-        self._ask(question, (_("Send again"), partial(self._each, [(item.take_id, self._library.send_again)])))
+        self._ask(question, (_("Send again"), partial(self._do, ChangeEach(((item.take_id, Step.SEND_AGAIN),)))))
 
     def decide_time(self, take_id: str, moment: datetime | None) -> None:
         """Send a recording with this time; with its present time if None."""
-        library = self._library
-        self._each([(take_id, lambda take_id: _decide_time(library, take_id, moment))])
+        self._do(ChangeEach(((take_id, Step.KEEP_TIME),)) if moment is None else SetTime(take_id, moment))
 
     def restore_time(self, take_id: str) -> None:
         """Send a recording with its time before the correction."""
-        library = self._library
-        self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
-
-    def _destroy(self, take_ids: tuple[str, ...]) -> None:
-        library = self._library
-        self._start(lambda: _discard(library, take_ids), self._on_removed)
-
-    def _remove_sounds(self, take_ids: tuple[str, ...]) -> None:
-        library = self._library
-        self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
-
-    def _move_to_trash(self, take_ids: tuple[str, ...]) -> None:
-        library = self._library
-        self._start(lambda: _trash(library, take_ids), self._on_trashed)
+        self._do(ChangeEach(((take_id, Step.RESTORE_TIME),)))
 
     def _tell_undo(self) -> None:
         if not self._trashed:
             self.undo_changed.emit(None)
             return
-        last = self._trashed[-1]
+        undo, days = self._trashed[-1]
         sentence = ngettext(
             "{count} recording is in the trash. Days until its keys are destroyed: {days}.",
             "{count} recordings are in the trash. Days until their keys are destroyed: {days}.",
-            len(last.take_ids),
-            days=last.days,
+            len(undo.take_ids),
+            days=days,
         )
-        undo = NoticeAction(_("Undo"), partial(self.restore, last.take_ids), stays=True)
-        self.undo_changed.emit(Notice(Tone.INFO, sentence, (undo, close_action()), closed=self.forget_undo))
+        action = NoticeAction(_("Undo"), partial(self._do, undo), stays=True)
+        self.undo_changed.emit(Notice(Tone.INFO, sentence, (action, close_action()), closed=self.forget_undo))
 
-    def _each(self, actions: list[tuple[str, Callable[[str], None]]]) -> None:
-        self._start(lambda: _each_in_turn(actions), self._on_each)
-
-    def _do(self, action: Callable[[], object]) -> None:
-        self._start(action, None)
-
-    def _start(self, action: Callable[[], object], done: Callable[[object], None] | None) -> None:
-        def work(context: TaskContext) -> object:
-            return action()
-
-        self._changes.run(work, done, self._on_failed, name="outbox-act")
+    def _do(self, command: Command) -> None:
+        self._flow.commands.do(command).ended.connect(self._on_ended)
 
     def _question(self, count: int) -> str:
         return _question(count) if self._erasures is None else _question_of_all(count)
@@ -342,43 +305,44 @@ class OutboxActions(QObject):
         self.noticed.emit(Notice(Tone.OK, sentence, (close_action(),)))
 
     @Slot(object)
-    def _on_each(self, refused: object) -> None:
-        if refused:
-            self._warn(translated(refused))
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        done = outcome.done
+        if outcome.failure is None:
+            match outcome.command:
+                case TakeBack():
+                    self._tell_taken_back(done)
+                case MoveToTrash(take_ids) if take_ids and isinstance(done.undo, RestoreFromTrash):
+                    self._trashed.append((done.undo, done.found))
+                    self._tell_undo()
+                case RestoreFromTrash():
+                    self._forget_restored(done)
+                case Remove():
+                    self._tell_removed(done)
+        if outcome.sentence:
+            self._warn(outcome.sentence)
 
-    @Slot(object)
-    def _on_taken_back(self, count: object) -> None:
-        if isinstance(count, int):
+    def _tell_taken_back(self, done: Done) -> None:
+        if isinstance(done.found, int):
             told = ngettext(
                 "{count} recording is queued on this computer again. The service is asked first, so that it is "
                 "not sent twice.",
                 "{count} recordings are queued on this computer again. The service is asked first, so that none is "
                 "sent twice.",
-                count,
+                done.found,
             )
             self._report(told)
 
-    @Slot(object)
-    def _on_trashed(self, trashed: object) -> None:
-        if isinstance(trashed, _Trashed) and trashed.take_ids:
-            self._trashed.append(trashed)
-            self._tell_undo()
-
-    @Slot(object)
-    def _on_restored(self, outcome: object) -> None:
+    def _forget_restored(self, done: Done) -> None:
         """Offer the undo of an earlier deletion, without recordings that are back already."""
-        if not isinstance(outcome, _Restored):
-            return
-        left = [replace(each, take_ids=tuple(set(each.take_ids) - outcome.gone)) for each in self._trashed]
-        self._trashed = [each for each in left if each.take_ids]
+        gone = done.found if isinstance(done.found, frozenset) else frozenset()
+        left = [(tuple(set(undo.take_ids) - gone), days) for undo, days in self._trashed]
+        self._trashed = [(RestoreFromTrash(take_ids), days) for take_ids, days in left if take_ids]
         self._tell_undo()
-        if outcome.refused:
-            self._warn(translated(outcome.refused))
 
-    @Slot(object)
-    def _on_removed(self, removed: object) -> None:
+    def _tell_removed(self, done: Done) -> None:
         """Erase at the local service too, after the keys here are destroyed."""
-        if not isinstance(removed, _Removed):
+        removed = done.found
+        if not isinstance(removed, RemovedHere):
             return
         if removed.at_service and self._erasures is not None:
             self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
@@ -406,10 +370,6 @@ class OutboxActions(QObject):
     def _on_not_confirmed(self, sentence: str) -> None:
         if self._unconfirmed:
             self._warn(sentence)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self._warn(failure.sentence)
 
 
 def _question(count: int) -> str:
@@ -479,45 +439,6 @@ def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False
     )
 
 
-def _each_in_turn(actions: list[tuple[str, Callable[[str], None]]]) -> Message:
-    """Run every action; failures are reported at the end and do not stop the others."""
-    refusals = []
-    for take_id, action in actions:
-        try:
-            action(take_id)
-        except (NotAllowed, UnknownTake) as refusal:
-            refusals.append(joined(refusal))
-    if len(actions) > 1 and refusals:
-        told = plural_message(
-            "{count:,} of {all:,} could not be changed.",
-            "{count:,} of {all:,} could not be changed.",
-            len(refusals),
-            all=len(actions),
-        )
-        return joined(told, refusals[0])
-    return refusals[0] if refusals else joined("")
-
-
-def _decide_time(library: Library, take_id: str, moment: datetime | None) -> None:
-    if moment is None:
-        library.keep_recorded_at(take_id)
-    else:
-        library.set_recorded_at(take_id, moment)
-    _let_go(library, take_id)
-
-
-def _restore_time(library: Library, take_id: str) -> None:
-    library.restore_recorded_at(take_id)
-    _let_go(library, take_id)
-
-
-def _let_go(library: Library, take_id: str) -> None:
-    if library.get(take_id).state is _S.CHECKED:
-        library.queue(take_id)
-    else:
-        library.retry(take_id)
-
-
 def _corrected_sentence(item: RecordingItem) -> str:
     """Explanation for a recording whose time was corrected before."""
     if item.original_time is None:
@@ -532,30 +453,3 @@ def _corrected_sentence(item: RecordingItem) -> str:
 def _entered_words(moment: datetime) -> str:
     """As a person would enter it."""
     return clock_words(moment)[0]
-
-
-def _trash(library: Library, take_ids: tuple[str, ...]) -> _Trashed:
-    for take_id in take_ids:
-        library.discard(take_id)
-    return _Trashed(take_ids, library.settings().trash_days)
-
-
-def _restore(library: Library, take_ids: Collection[str]) -> _Restored:
-    refused = _each_in_turn([(take_id, library.trash.restore) for take_id in take_ids])
-    return _Restored(frozenset(take_id for take_id in take_ids if not library.trash.holds(take_id)), refused)
-
-
-def _discard(library: Library, take_ids: Collection[str]) -> _Removed:
-    for take_id in take_ids:
-        library.discard(take_id, at_once=True)
-    return _removed(library, take_ids, ErasureScope.EVERYTHING)
-
-
-def _remove_sounds(library: Library, take_ids: Collection[str]) -> _Removed:
-    library.remove_sounds(take_ids, part=None)
-    return _removed(library, take_ids, ErasureScope.SOUND)
-
-
-def _removed(library: Library, take_ids: Collection[str], what: ErasureScope) -> _Removed:
-    owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
-    return _Removed(what, tuple(take_ids), tuple(take_id for take_id in take_ids if take_id in owed))

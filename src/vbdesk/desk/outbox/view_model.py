@@ -1,68 +1,36 @@
 """State of the Outbox page: recordings, figures, banner and actions."""
 
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.clock import Clock
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
-from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
+from vbdesk.desk.outbox.banner import BannerAction
 from vbdesk.desk.outbox.bundles import BundleWork
+from vbdesk.desk.outbox.reads import OutboxData, OutboxRead, TrashRead
 from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
-from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox
+from vbdesk.desk.outbox.sorting import STOPPED, Figures
 from vbdesk.desk.outbox.trash_rows import TrashRow
-from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
-from vbdesk.language import _, translated
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.language import _
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.settings import TRASH_DAYS
-from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.forecast import approximate_duration
-
-_RATE_OVER_S = 0.5
-_LOOK_AGAIN_MS = 5000  # estimates count down without changes of the library
+from vbdesk.outbox.library.states import OutboxState
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
-    """Progress of an upload at a moment, and its earlier speed."""
+class _Shown:
+    """What the page shows."""
 
-    at: float
-    sent: int
-    rate: float
-
-
-@dataclass(frozen=True)
-class _Read:
-    """The library as last read. One task passes it to the next; never two at a time.
-
-    Attributes:
-        trash: the deleted recordings, read while they are shown.
-        changed_ids: take ids whose rows differ from the previous read; None for all.
-    """
-
-    around: RowContext | None = None
-    rows: dict[str, OutboxRow] = field(default_factory=dict)
-    sent: dict[str, _Sent] = field(default_factory=dict)
-    figures: Figures = field(default_factory=Figures)
-    news: OutboxBanner | None = None
+    data: OutboxData | None = None
     trash: tuple[TrashRow, ...] = ()
-    trash_days: int = TRASH_DAYS
-    changed_ids: frozenset[str] | None = None
-
-    @property
-    def arranged(self) -> SortedOutbox:
-        """The recordings in their order."""
-        return SortedOutbox() if self.around is None else self.around.arranged
+    unreadable: Failure | None = None
 
 
 class OutboxViewModel(QObject):
@@ -87,39 +55,19 @@ class OutboxViewModel(QObject):
     refused = Signal(str)
 
     def __init__(
-        self,
-        library: Library,
-        sync: SyncState,
-        connection: AccountConnection,
-        tasks: TaskOwner,
-        navigator: Navigator,
-        clock: Clock,
-        actions: OutboxActions,
-        bundles: BundleWork,
-        course: CourseActions,
+        self, flow: Flow, navigator: Navigator, actions: OutboxActions, bundles: BundleWork, course: CourseActions
     ) -> None:
         super().__init__()
-        self._library, self._sync, self._connection = library, sync, connection
-        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self._flow, self._navigator = flow, navigator
+        self._screen = flow.screen(self)
         self.table = CellTable(tuple(_(heading) for heading in HEADINGS), self)
         self.actions, self.bundles, self.course = actions, bundles, course
         for part in (actions, bundles, course):
             part.setParent(self)
-        self.figures = Figures()
-        self.news: OutboxBanner | None = None
         self._show = Show.ALL
-        self._listed: tuple[Show, list[Rank]] | None = None  # filter and order
-        self._read = _Read()
-        self._reading = False
-        self._again = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_LOOK_AGAIN_MS)
-        self._timer.timeout.connect(self.refresh)
-        self._shown = False
-        sync.library_changed.connect(self.refresh)
-        sync.status_changed.connect(self.refresh)
-        sync.network_changed.connect(self.refresh)
+        self._listed: tuple[Show, OutboxData] | None = None  # what the table shows
+        self._state = _Shown()
+        self._screen.changed.connect(self._on_changed)
 
     @property
     def show(self) -> Show:
@@ -129,53 +77,53 @@ class OutboxViewModel(QObject):
     @property
     def loading(self) -> bool:
         """Whether the recordings were not read yet."""
-        return self._read.around is None
+        return self._state.data is None
 
     @property
     def empty(self) -> bool:
         """Whether there is no recording at all."""
-        return not self._read.arranged.items
+        return not self._data.arranged.items
 
     @property
     def trash_days(self) -> int:
         """How long the trash keeps a recording."""
-        return self._read.trash_days
+        return self._data.trash_days
+
+    @property
+    def figures(self) -> Figures:
+        """Numbers for the top of the page."""
+        return self._data.figures
+
+    @property
+    def rows(self) -> Mapping[str, OutboxRow]:
+        """The rows of all recordings, by take id."""
+        return self._data.rows
 
     def choose(self, show: Show) -> None:
         """Set the filter of the list."""
         self._show = show
+        if self._screen.read(OutboxRead) is not None:
+            self._watch_trash()
         self._list()
-        if show is Show.TRASH:
-            self.refresh()
 
     def set_shown(self, shown: bool) -> None:
-        """Set whether the page is visible: estimates count down only then."""
-        self._shown = shown
+        """Set whether the page is visible."""
         if shown:
-            self.refresh()
+            self._screen.show(OutboxRead())
+            self._watch_trash()
         else:
-            self._timer.stop()
+            self._screen.clear()
 
     @Slot()
     def refresh(self) -> None:
-        """Read changes, one read at a time; repeat if more changed in the meantime."""
-        if self._reading:
-            self._again = True
-            return
-        self._reading, self._again = True, False
-        before, with_trash = self._read, self._show is Show.TRASH
-
-        def work(context: TaskContext) -> _Read:
-            read = self._update(before)
-            return replace(read, trash=self._trash()) if with_trash else read
-
-        self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
+        """Read changes."""
+        self._flow.reads.refresh({Changed.LIBRARY})
 
     def choice(self, keys: Iterable[str]) -> Selection:
         """Actions that apply to these recordings."""
         if self._show is Show.TRASH:
             chosen = set(keys)
-            return trash_selection([row.trashed for row in self._read.trash if row.key in chosen])
+            return trash_selection([row.trashed for row in self._state.trash if row.key in chosen])
         return selection_of(self._items(keys), self._around())
 
     def ready_to_hand_over(self) -> int:
@@ -191,7 +139,7 @@ class OutboxViewModel(QObject):
         if self._show is Show.TRASH:
             self.actions.restore([key])
             return
-        row = self._read.rows.get(key)
+        row = self.rows.get(key)
         match row.action if row else RowAction.NONE:
             case RowAction.CANCEL:
                 self.actions.cancel([key])
@@ -212,7 +160,7 @@ class OutboxViewModel(QObject):
 
     def open(self, key: str) -> None:
         """Show a recording's result, or its check while it is on hold."""
-        item = self._read.arranged.items.get(key)
+        item = self._data.arranged.items.get(key)
         if item is None:
             return
         if item.state is OutboxState.DONE:
@@ -222,7 +170,7 @@ class OutboxViewModel(QObject):
 
     def correct(self, key: str) -> None:
         """Ask what to do about a recording that does not belong into its subject's course."""
-        item = self._read.arranged.items.get(key)
+        item = self._data.arranged.items.get(key)
         if item is not None:
             self.course.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
 
@@ -232,9 +180,9 @@ class OutboxViewModel(QObject):
             case BannerAction.ACCOUNT:
                 self._navigator.open("account")
             case BannerAction.TRY_NOW | BannerAction.UNLOCK:
-                self._connection.try_again()
+                self._flow.context.connection.try_again()
             case BannerAction.LOG_IN:
-                self._connection.open_login_page()
+                self._flow.context.connection.open_login_page()
             case BannerAction.PAUSE:
                 self.actions.pause(True)
             case BannerAction.GO_ON:
@@ -246,135 +194,61 @@ class OutboxViewModel(QObject):
 
     def check_now(self) -> None:
         """Ask the service at once for results; the plan's limits still hold."""
-        self._connection.check_now()
+        self._flow.context.connection.check_now()
 
     def record(self) -> None:
         """Go to the Record page."""
         self._navigator.open("record")
 
     def _items(self, keys: Iterable[str]) -> list[RecordingItem]:
-        items = self._read.arranged.items
+        items = self._data.arranged.items
         return [items[key] for key in keys if key in items]
 
+    @property
+    def _data(self) -> OutboxData:
+        return self._state.data or OutboxData()
+
     def _around(self) -> RowContext:
-        return self._read.around or RowContext(self._clock.now(), self._sync.status, self._sync.settings)
+        context = self._flow.context
+        return self._data.around or RowContext(context.clock.now(), context.sync.status, context.sync.settings)
 
-    def _row_context(self, arranged: SortedOutbox, sent: dict[str, _Sent]) -> RowContext:
-        return RowContext(
-            now=self._clock.now(),
-            status=self._sync.status,
-            settings=self._library.settings(),
-            metered=self._sync.network.state().metered,
-            forecast=self._connection.forecast(),
-            rates={take_id: entry.rate for take_id, entry in sent.items()},
-            arranged=arranged,
-            held=" ".join(translated(finding) for finding in self._library.findings),
-            consents=self._library.consent_gate.all(),
-            corrections=self._waiting_corrections(),
-            subject=self._library.subject_notes.shown,
-        )
-
-    def _waiting_corrections(self) -> dict[str, CourseCorrection]:
-        """On a worker: what the service has not done yet, the newest of each recording."""
-        entries = self._library.corrections.all()
-        return {entry.member.take_id: entry for entry in entries if not entry.settled and entry.member.take_id}
-
-    def _update(self, before: _Read) -> _Read:
-        """Compute the next state of the list, on a worker."""
-        changes = self._library.changes_since(before.arranged.version)
-        arranged = before.arranged.after(changes)
-        sent = _speeds(before.sent, changes.items)
-        around = self._row_context(arranged, sent)
-        changed_ids = _changed_rows(before, around, changes.items)
-        rows = {**before.rows} if changed_ids is not None else {}
-        for take_id in changes.removed:
-            rows.pop(take_id, None)
-        items = arranged.items
-        for take_id in items.keys() if changed_ids is None else changed_ids & items.keys():
-            rows[take_id] = OutboxRow(items[take_id], around)
-        figures = around.figures()
-        return _Read(
-            around,
-            rows,
-            sent,
-            figures,
-            banner_of(figures, around),
-            trash_days=around.settings.trash_days,
-            changed_ids=changed_ids,
-        )
-
-    def _trash(self) -> tuple[TrashRow, ...]:
-        now = self._clock.now()
-        return tuple(TrashRow.of(each, now, self._library.subject_notes) for each in self._library.trash.items())
+    def _watch_trash(self) -> None:
+        if self._show is Show.TRASH:
+            self._screen.add(TrashRead())
+        else:
+            self._screen.drop(TrashRead)
 
     def _list(self) -> None:
-        """Update the table, row by row if the order is unchanged."""
-        read = self._read
-        show, order = self._listed or (None, None)
+        """Update the table, row by row if it shows the rows before in the same order."""
+        data = self._data
+        show, before = self._listed or (None, OutboxData())
+        follows = (
+            show is self._show and before.number == data.number - 1 and before.arranged.order is data.arranged.order
+        )
         if self._show is Show.TRASH:
-            self.table.show(read.trash)
-        elif show is self._show and order is read.arranged.order and read.changed_ids is not None:
-            self.table.exchange(read.rows[key] for key in read.changed_ids if key in read.rows)
-        else:
-            self.table.show([read.rows[key] for key in self._around().listed(self._show)])
-        self._listed = (self._show, read.arranged.order)
+            self.table.show(self._state.trash)
+        elif follows and data.changed_ids is not None:
+            self.table.exchange(data.rows[key] for key in data.changed_ids if key in data.rows)
+        elif (show, before) != (self._show, data):
+            self.table.show([data.rows[key] for key in self._around().listed(self._show)])
+        self._listed = (self._show, data)
         self.listed.emit()
 
-    @Slot(object)
-    def _on_read(self, read: _Read) -> None:
-        first = self.loading
-        self._reading, self._read = False, read
-        if first or read.figures != self.figures:
-            self.figures = read.figures
-            self.figures_changed.emit(read.figures)
-        if read.news != self.news:
-            self.news = read.news
-            self.banner_changed.emit(read.news)
-        self._list()
-        if self._again:
-            self.refresh()
-        elif self._shown and read.figures.waiting + read.figures.uploading + read.figures.running:
-            self._timer.start()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self._reading = False
-        self.refused.emit(failure.sentence)
-
-
-def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
-    """Rows whose text changed; None for all."""
-    earlier = before.around
-    if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
-        return None
-    if (earlier.consents, earlier.corrections, earlier.language) != (
-        around.consents,
-        around.corrections,
-        around.language,
-    ):
-        return None
-    changed_ids = {item.take_id for item in changed}
-    if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
-        changed_ids |= {*around.arranged.of_states(ON_THEIR_WAY)}
-    return frozenset(changed_ids)
-
-
-def _holds_the_line(around: RowContext) -> tuple[object, ...]:
-    """The state that all rows in progress depend on."""
-    seconds = None if around.forecast is None else around.forecast.whole_s
-    words = None if seconds is None else approximate_duration(seconds)
-    return around.status, around.settings, around.metered, around.ranks_that_stay, words
-
-
-def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:
-    """Speed of each upload, over at least half a second."""
-    now = time.monotonic()
-    speeds: dict[str, _Sent] = {}
-    for item in items:
-        if item.state is not OutboxState.UPLOADING or not item.bytes_total:
-            continue
-        last = before.get(item.take_id, _Sent(now, item.bytes_sent, 0.0))
-        if now - last.at >= _RATE_OVER_S:
-            last = _Sent(now, item.bytes_sent, max(0.0, (item.bytes_sent - last.sent) / (now - last.at)))
-        speeds[item.take_id] = last
-    return speeds
+    @Slot()
+    def _on_changed(self) -> None:
+        if self._screen.read(OutboxRead) is None:
+            return
+        before, first = self._data, self.loading
+        snapshot, unreadable = self._screen.of(OutboxRead), self._state.unreadable
+        trash = self._screen.of(TrashRead).value or ()
+        listed = snapshot.value is not self._state.data or trash != self._state.trash
+        self._state = _Shown(snapshot.value, trash, snapshot.unreadable)
+        data = self._data
+        if snapshot.value is not None and (first or data.figures != before.figures):
+            self.figures_changed.emit(data.figures)
+        if data.banner != before.banner:
+            self.banner_changed.emit(data.banner)
+        if snapshot.unreadable is not None and snapshot.unreadable is not unreadable:
+            self.refused.emit(snapshot.unreadable.sentence)
+        if listed:
+            self._list()

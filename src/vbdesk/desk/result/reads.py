@@ -6,7 +6,7 @@ from vbdesk.client.errors import ClientError
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, Read
-from vbdesk.desk.flow.topics import Changed, Topic
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import NoSuchResult, ResultView, view_of
 from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
@@ -28,10 +28,7 @@ class ResultRead(Read[ResultView]):
 
     recording: RecordingRoute
     asks = True
-
-    @property
-    def topics(self) -> frozenset[Topic]:  # noqa: D102
-        return frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
+    topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
     def here(self, context: DeskContext, before: ResultView | None) -> ResultView | None:  # noqa: D102
         try:
@@ -53,10 +50,7 @@ class SameSubjectRead(Read[SameSubject]):
 
     recording: RecordingRoute
     asks = True
-
-    @property
-    def topics(self) -> frozenset[Topic]:  # noqa: D102
-        return frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
+    topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
     def here(self, context: DeskContext, before: SameSubject | None) -> SameSubject:  # noqa: D102
         place = ResultSource(context.library, context.results).place(self.recording)

@@ -141,17 +141,14 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
 
 def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
     """The outbox."""
-    profile, library, tasks = workspace.profile, workspace.library, workspace.tasks
+    profile, flow = workspace.profile, workspace.flow
+    vault = workspace.ports.vault(profile.secrets)
     return OutboxViewModel(
-        library,
-        workspace.sync,
-        workspace,
-        tasks,
+        flow,
         workspace.navigator,
-        workspace.ports.clock,
-        OutboxActions(library, workspace.erasures, tasks),
-        BundleWork(profile, workspace.ports.vault(profile.secrets), library, tasks),
-        CourseActions(workspace.flow),
+        OutboxActions(flow, workspace.erasures),
+        BundleWork(profile, vault, workspace.library, workspace.tasks),
+        CourseActions(flow),
     )
 
 

@@ -50,9 +50,7 @@ class SubjectRead(Read[SubjectData]):
     def topics(self) -> frozenset[Topic]:  # noqa: D102
         return frozenset({Changed.LIBRARY, SubjectTopic(self.group_id)})
 
-    @property
-    def ask_topics(self) -> frozenset[Topic]:  # noqa: D102
-        return frozenset({Changed.ARRIVED})
+    ask_topics = frozenset({Changed.ARRIVED})
 
     def here(self, context: DeskContext, before: SubjectData | None) -> SubjectData:  # noqa: D102
         library, results, group_id = context.library, context.results, self.group_id
