@@ -331,6 +331,12 @@ class Schedule:
         self.reads.ask_again()
         while self.tasks.step():
             self.check()
+        for screen in self.screens:  # a person tries again what could not be read while the disk was away
+            for kind in (Course, Question):
+                if screen.of(kind).unreadable is not None:
+                    screen.ask(kind)
+        while self.tasks.step():
+            self.check()
         assert self.heard == [command for command in self.given if command in self.heard]
         assert set(self.heard) >= set(self.world.done) | (set(self.given) - set(self.stopped))
         for screen in self.screens:
