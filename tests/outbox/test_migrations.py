@@ -103,8 +103,8 @@ def test_a_migrated_library_has_the_tables_of_a_new_one(folder_1, tmp_path):
     assert migrated[1] == new[1]
 
 
-def test_a_copy_is_made_before_anything_changes(folder_1):
-    Library(folder_1, KEY).close()
+def test_a_copy_is_made_before_anything_changes(folder_1, clock):
+    Library(folder_1, KEY, clock).close()
     copy = sqlite3.connect(folder_1 / "library.sqlite.v1.bak")
     assert copy.execute("SELECT schema_version, version FROM library").fetchone() == (1, 7)
     assert copy.execute("SELECT COUNT(*) FROM recordings WHERE result IS NOT NULL").fetchone() == (1,)

@@ -4,7 +4,7 @@ import copy
 import json
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -225,7 +225,7 @@ def test_the_change_is_said_with_its_reason_and_shown_at_a_press(page, network, 
 
 
 def test_the_age_is_said_in_words():
-    now = datetime(2026, 5, 3, 12, tzinfo=UTC).astimezone()
+    now = datetime(2026, 5, 3, 12).astimezone()
     assert age_words(now.replace(hour=10, minute=41), now) == "Read today 10:41"
     assert age_words(now - timedelta(days=30), now).startswith("Read 3 Apr ")
 
