@@ -167,7 +167,8 @@ class Clone:
         assert lines[change.line - 1] == change.old
         lines[change.line - 1] = change.new
         path.write_text("\n".join(lines), encoding="utf-8")
-        subprocess.run([ROOT / ".venv" / "bin" / "ruff", "format", "-q", path], check=True)  # style must not find it
+        for arguments in (["check", "--fix-only", "-q"], ["format", "-q"]):  # style must not find it
+            subprocess.run([ROOT / ".venv" / "bin" / "ruff", *arguments, path], cwd=self.root, check=True)
 
     def confirmed(self, tests: list[str]) -> list[str]:
         """Return which of the failed tests pass without the change."""
@@ -235,6 +236,7 @@ def main(arguments: list[str]) -> int:
         "--truth", nargs="*", help="find out what the suite finds, with the tests of these folders or all"
     )
     options = parser.parse_args(arguments)
+    options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     results = options.folder / f"changes-{options.seed}.jsonl"
     lines = results.read_text().splitlines() if results.exists() else []
