@@ -527,7 +527,7 @@ CACHES = {"models/levels.py"}
 
 def starts_work(tree: ast.Module) -> bool:
     """Whether a module has the means to start work."""
-    return any(name.rpartition(".")[2] in WORK for name in imported(tree) if name.startswith("vbdesk.desk.tasks."))
+    return any(name.rpartition(".")[2] in WORK for name in imported(tree) if name.startswith("vbdesk.desk.flow.tasks."))
 
 
 def guards_of_late_answers(tree: ast.Module) -> int:
@@ -551,7 +551,7 @@ def compares_with_present(slot: ast.FunctionDef) -> int:
 
 
 def outside_of_flow() -> Iterator[Path]:
-    kept = {DESK / "flow", DESK / "tasks.py", DESK / "ui", DESK / "charts"}
+    kept = {DESK / "flow", DESK / "ui", DESK / "charts"}
     return (path for path in DESK.rglob("*.py") if not kept & {path, *path.parents})
 
 

@@ -30,12 +30,12 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
-from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import TakeMetadata, write_result

@@ -32,12 +32,12 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subject.trajectory_text import subject_of
-from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.longitudinal.history import HistoryEntry, SignReading

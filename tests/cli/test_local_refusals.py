@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from vbdesk.cli.locked_library import locked_library
-from vbdesk.desk.tasks import Failure
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.language import Language, reading_in
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder

@@ -26,12 +26,12 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
 from vbdesk.clock import SystemClock
 from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.system_printer import PrintJob
-from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.language import formats

@@ -71,7 +71,7 @@ NO_INPUT_OR_OUTPUT = {
 ALLOWED = {
     ("threading.py", "start"): "waits until the new thread runs, which needs no device",
     ("feature.py", "feature_imported"): "a part of an import: PySide looks at the source of every module",
-    ("desk/tasks.py", "join"): "called when the work of the task has ended and only the end of its thread is left",
+    ("desk/flow/tasks.py", "join"): "called when the work of the task has ended and only the end of its thread is left",
     ("desk/shell/shipped_files.py", "load_shipped_files"): "called before the window is made",
     ("desk/shell/app.py", "_known"): "asks the vault of the session, which is in memory",
     ("desk/shell/app.py", "_close_at_the_end"): "the desk ends; nobody uses its window any more",

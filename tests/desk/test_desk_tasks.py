@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
-from vbdesk.desk.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
 
 
 class Receiver(QObject):

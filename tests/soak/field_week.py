@@ -50,10 +50,10 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.view_models import outbox_view_model
 from vbdesk.desk.shell.workspace import Workspace, open_budget
-from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.cells import StateCell
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState

@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 from vbdesk.desk.flow.commands import Command, Commands, Done
 from vbdesk.desk.flow.reads import Asked, Read, Reads
 from vbdesk.desk.flow.screen import Screen
-from vbdesk.desk.tasks import Task
+from vbdesk.desk.flow.tasks import Task
 
 SUBJECTS = "ABC"
 STEPS = 120

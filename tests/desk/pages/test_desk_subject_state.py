@@ -7,10 +7,10 @@ import pytest
 
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.flow.reads import Snapshot
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.subject.reads import SubjectData
 from vbdesk.desk.subject.state import arrival, subject_state
 from vbdesk.desk.subject.trajectory_text import subject_of
-from vbdesk.desk.tasks import Failure
 
 NOW = datetime(2026, 5, 3, 12, tzinfo=UTC)
 FAILURE = Failure.of(OSError(5, "Input/output error"))

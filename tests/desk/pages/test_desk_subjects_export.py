@@ -4,9 +4,9 @@ import csv
 
 from pypdf import PdfReader
 
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
-from vbdesk.desk.tasks import Failure
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.letterhead import Letterhead
 

@@ -12,10 +12,10 @@ from vbdesk.capture.microphone import MicrophoneError
 from vbdesk.capture.protocols import protocols
 from vbdesk.clock import utc_now
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
-from vbdesk.desk.tasks import Failure
 from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule

@@ -15,7 +15,7 @@ def pytest_addoption(parser):
 
 def pytest_collection_finish(session):
     """Put the delays in, once the desk can be imported."""
-    from vbdesk.desk.tasks import Task
+    from vbdesk.desk.flow.tasks import Task
 
     chance = random.Random(session.config.getoption("--delays"))
     run, report = Task._run, Task.report

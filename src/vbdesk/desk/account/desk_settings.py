@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
 
 from vbdesk.capture.protocols import protocol_languages
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.language import N_, _
 

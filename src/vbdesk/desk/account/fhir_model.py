@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.fhir import StoredLogin
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault, VaultMissing

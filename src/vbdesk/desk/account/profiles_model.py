@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy

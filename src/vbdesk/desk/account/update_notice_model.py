@@ -14,8 +14,8 @@ from vbdesk.client.update_notice import (
     version_key,
 )
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.preferences import PreferenceStore, SeenNotice
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.managed_policy import ManagedPolicy
 

@@ -16,10 +16,10 @@ from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library

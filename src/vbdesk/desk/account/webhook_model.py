@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.trial_delivery import webhook_faults
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _
 from vbdesk.outbox.library.response_cache import ResponseCache
 

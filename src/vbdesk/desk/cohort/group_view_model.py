@@ -10,7 +10,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
-from vbdesk.desk.tasks import Failure, Task, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
 from vbdesk.desk.ui.time_text import age_words

@@ -10,10 +10,10 @@ from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Sho
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, Unread, heading_of
+from vbdesk.desk.flow.tasks import Progress
 from vbdesk.desk.models.fhir_banner import FhirBanner
 from vbdesk.desk.models.look_menu import LookMenu
 from vbdesk.desk.models.print_banner import PrintBanner
-from vbdesk.desk.tasks import Progress
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Slot
 
 from vbdesk.capture.playback import Player
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.models.playback import Loaded, Playback
-from vbdesk.desk.tasks import TaskOwner
 
 
 class PairPlayback(QObject):

@@ -14,10 +14,10 @@ from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, sid
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.first_start.profile_creation import ConnectionTest, Secrets, ServiceAddress, Setup
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.models.unlocking import passphrase_fault
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.profiles.profiles import Profile

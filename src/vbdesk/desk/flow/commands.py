@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Reads
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.flow.topics import Topic
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.language import translated
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from vbdesk.desk.flow.commands import Commands
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Reads
 from vbdesk.desk.flow.screen import Screen
+from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.flow.topics import Changed, SubjectTopic
-from vbdesk.desk.tasks import TaskOwner
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.sync.connectivity import SyncStatus
 

@@ -23,8 +23,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.flow.topics import Topic
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 
 V = TypeVar("V")
 

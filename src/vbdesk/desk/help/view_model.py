@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk import __version__
 from vbdesk.data_files import read_toml
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.help.guide import Guide, read_guide
 from vbdesk.desk.models.language_choice import own_language_name
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import _, current
 from vbdesk.language.catalogs import READ_BY_CLINICIANS
 from vbdesk.language.formats import list_of

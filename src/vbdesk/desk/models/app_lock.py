@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.boot_clock import BootTime
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.managed_policy import managed_words
 from vbdesk.outbox.profiles.service_key import LockState
 

@@ -11,9 +11,9 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import Failure, TaskContext
 from vbdesk.desk.flow.topics import SubjectTopic
 from vbdesk.desk.models.result_text import title_of
-from vbdesk.desk.tasks import Failure, TaskContext
 from vbdesk.desk.ui.notice import NoticeAction
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, joined, message, ngettext, translated

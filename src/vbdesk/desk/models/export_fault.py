@@ -1,6 +1,6 @@
 """Why an export failed, as a sentence."""
 
-from vbdesk.desk.tasks import Failure
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.language import _, joined, translated
 from vbdesk.outbox.library.disk_faults import file_sentence
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.errors import ClientError
 from vbdesk.client.fhir import FhirServer, StoredLogin, TransactionCounts, host_in_log, host_of
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.models.export_fault import export_fault
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.language import _, ngettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Slot
 
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import Player
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 
 _ENVELOPE_STEPS = 2000
 _POSITION_MS = 33

@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 

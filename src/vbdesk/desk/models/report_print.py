@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.ports import Printers
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.language import _
 
 if TYPE_CHECKING:

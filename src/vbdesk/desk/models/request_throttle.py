@@ -4,7 +4,7 @@ import time
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.flow.tasks import TaskContext
 
 _LOOK_S = 0.25
 

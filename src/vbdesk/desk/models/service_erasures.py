@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.pending_erasures import PendingErasure, PendingErasures
 
 _AGAIN_MS = 30_000

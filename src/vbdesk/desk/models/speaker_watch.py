@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import TaskContext, TaskOwner
 from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
 from vbdesk.outbox.library.library import Library
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.language import _, joined, message, ngettext
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library

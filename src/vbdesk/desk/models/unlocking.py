@@ -7,8 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import N_, _, ngettext
 from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST, PassphraseWrong
 from vbdesk.outbox.profiles.vault import VaultMissing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import megabytes
 from vbdesk.language import _, joined, ngettext
 from vbdesk.outbox.bundles.bundle_errors import BundleError

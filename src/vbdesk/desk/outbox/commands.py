@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.tasks import TaskContext
 from vbdesk.language import Message, joined, plural_message
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake

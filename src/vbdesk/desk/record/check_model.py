@@ -14,11 +14,11 @@ from vbdesk.capture.playback import Player
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.flow.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
-from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import _, translated
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take

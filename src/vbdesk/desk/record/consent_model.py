@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import local_time_of_day
 from vbdesk.language import _, current, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus

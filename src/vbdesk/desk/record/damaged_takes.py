@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.crash_recovery import DamagedTake
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.tasks import Failure, Lane
+from vbdesk.desk.flow.tasks import Failure, Lane
 from vbdesk.language import Message, _, formats, message, plural_message, translated
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.subject_notes import SubjectNotes

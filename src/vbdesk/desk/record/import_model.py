@@ -13,10 +13,10 @@ from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
-from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.editable_table import EditableCellTable
 from vbdesk.language import Message, _, current, message_of, translated
 from vbdesk.outbox.imports.file_import import (

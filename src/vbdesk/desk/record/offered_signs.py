@@ -4,8 +4,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.catalog import Sign
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has
 from vbdesk.outbox.sync.connectivity import SyncStatus
 

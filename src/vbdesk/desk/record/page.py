@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
 from vbdesk.desk.flow.sync_state import NextStep
+from vbdesk.desk.flow.tasks import Stoppable
 from vbdesk.desk.record.announcements import Announcements
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin
@@ -22,7 +23,6 @@ from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
 from vbdesk.desk.record.speaker_window import SpeakerWindow
 from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
-from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone

@@ -14,12 +14,12 @@ from vbdesk.capture.protocols import RecordingProtocol, is_available, nearest_la
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.flow.sync_state import NextStep, SyncState
+from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.language_choice import language_name
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.subject_detail import detail_fault
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
 from vbdesk.language import Message, _, current, load_language, ngettext, translated
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata

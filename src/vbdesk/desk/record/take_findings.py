@@ -9,8 +9,8 @@ from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.spectrogram import HIGHEST_HZ, spectrogram
 from vbdesk.desk.charts.take_layers import TakePicture
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
-from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.language import translated
 from vbdesk.outbox.imports.pitch_track import pitch_track
 from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity

@@ -23,8 +23,8 @@ from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silen
 from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
 from vbdesk.outbox.library.service_times import ServiceTimes

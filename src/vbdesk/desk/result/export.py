@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.language import _, joined, message, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence

@@ -6,11 +6,11 @@ from vbdesk.client.errors import ClientError
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, Read
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import NoSuchResult, ResultView, view_of
 from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
-from vbdesk.desk.tasks import TaskContext
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _
 from vbdesk.outbox.imports.speaker_checks import confirm_voice

@@ -16,6 +16,7 @@ from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.help.view_model import HelpViewModel
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.models.app_lock import AppLock
@@ -35,7 +36,6 @@ from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.window_keys import WindowKeys
 from vbdesk.desk.shell.window_place import place_in_view
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action

@@ -3,7 +3,7 @@
 Otherwise the window would be painted 0.3 s later, or the first check of a recording would take longer.
 """
 
-from vbdesk.desk.tasks import TaskContext
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.voice.libraries import load_libraries
 
 

@@ -5,8 +5,8 @@ import threading
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client.local_service import Endpoint, LocalEncryption
+from vbdesk.desk.flow.tasks import Failure, LongLived, TaskContext, TaskOwner
 from vbdesk.desk.ports import RunningService
-from vbdesk.desk.tasks import Failure, LongLived, TaskContext, TaskOwner
 from vbdesk.language import message, message_of
 
 _LOOK_MS = 1000

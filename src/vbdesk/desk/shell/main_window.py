@@ -8,6 +8,7 @@ from PySide6.QtGui import QCloseEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk import __version__
+from vbdesk.desk.flow.tasks import Stoppable
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
@@ -20,7 +21,6 @@ from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.typed_entries import has_unsaved_entry, search_field
 from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.file_drops import FileDrops
 from vbdesk.desk.ui.focus_ring import FocusRing

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QLibraryInfo, QLocale, QObject, Qt, QTranslator, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import (
     Language,
     available_languages,

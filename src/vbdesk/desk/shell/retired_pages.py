@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk.tasks import Stoppable, TaskOwner
+from vbdesk.desk.flow.tasks import Stoppable, TaskOwner
 
 
 class RetiredPages(QObject):

@@ -11,11 +11,11 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.flow.tasks import TaskContext, TaskOwner
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.app import Desk
-from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.items import RecordingItem

@@ -12,6 +12,7 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.arrived_results import ArrivedResults
 from vbdesk.desk.models.preferences import PreferenceStore
@@ -22,7 +23,6 @@ from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.shell.reading_language import ReadingLanguage
 from vbdesk.desk.system_network import SystemNetwork
-from vbdesk.desk.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.language import joined, message
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary

@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import SubjectTopic
 from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.subject.reads import ConsentReading, SubjectConsentRead
-from vbdesk.desk.tasks import TaskContext
 from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.consent_wordings import consent_wording

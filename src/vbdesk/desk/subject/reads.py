@@ -7,9 +7,9 @@ from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, Read
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed, SubjectTopic, Topic
 from vbdesk.desk.subject.trajectory_text import SubjectReading, subject_of
-from vbdesk.desk.tasks import TaskContext
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter

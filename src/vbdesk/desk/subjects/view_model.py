@@ -13,6 +13,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.levels import Level
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
+from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.models.request_throttle import has_room
 from vbdesk.desk.models.subject_list import (
     HEADINGS,
@@ -28,7 +29,6 @@ from vbdesk.desk.models.subject_list import (
     ordered,
 )
 from vbdesk.desk.models.subjects_export import SubjectsExport
-from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words
 from vbdesk.language import _, joined, ngettext, translated
