@@ -28,7 +28,7 @@ from vbdesk.desk.flow.topics import Topic
 
 V = TypeVar("V")
 
-_UNWATCHED = 50  # reads whose snapshots are kept although no page watches them
+_UNWATCHED = 10  # reads whose snapshots are kept although no page watches them; one may have 1,000 recordings
 
 log = logging.getLogger(__name__)
 
