@@ -120,7 +120,7 @@ class Place:
             "TZ": row.zone,
             "PYTHONHASHSEED": "random",
             "PYTHONPATH": str(shift),
-            "PYTEST_ADDOPTS": "-p moment_in_each_test",
+            "PYTEST_ADDOPTS": "-p moment_of_tests",
         }
         began = time.monotonic()
         command = [sys.executable, "packaging/bootstrap.py", "test", *arguments]
