@@ -1,10 +1,13 @@
 """What is left of a subject on this computer after an erasure."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QObject, Signal
 
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.outbox.actions import OutboxActions, selection_of
 from vbdesk.desk.outbox.rows import RowContext
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
@@ -21,6 +24,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
+from vbdesk.outbox.sync.network import UnknownNetwork
 from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 OWNER = BundleOwner("https://voice.example", "acc-1")
@@ -183,30 +187,46 @@ def test_the_withdrawal_of_what_was_erased_still_reaches_the_other_computer(
     office.close()
 
 
-class Sync(QObject):
-    library_changed = Signal()
-
-
 class Tasks:
-    """Runs tasks at once."""
+    """Runs tasks when a test says so."""
 
-    def start(self, work, done, failed=None, *, finished=None, name):
-        done(work(None))
-        if finished is not None:
-            finished()
+    def __init__(self):
+        self.waiting = []
+
+    def start(self, work, done=None, failed=None, progressed=None, finished=None, name="task"):
+        def run():
+            result = work(None)
+            if done is not None:
+                done(result)
+            if finished is not None:
+                finished()
+
+        self.waiting.append(run)
+
+    def run(self):
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+def flow_of(library, tasks, clock=None):
+    """What pages read and change, without a service."""
+    sync = SyncState(UnknownNetwork())
+    sync.settings = library.settings()
+    return Flow(DeskContext(PROFILE, library, None, None, sync, SimpleNamespace(clock=clock)), tasks)
 
 
 def test_the_page_names_the_copies_that_stay(required, waiting, hand_over, clock):
     waiting(rate=8000)
     hand_over()
-    sync = Sync()
-    sync.settings = required.settings()
-    model = SubjectConsentViewModel(PROFILE, required, sync, Tasks(), clock)
+    tasks, said = Tasks(), []
+    flow = flow_of(required, tasks, clock)
+    model = SubjectConsentViewModel(flow)
     model.open(SUBJECT)
+    tasks.run()
     assert "1 of them was handed over: its bundle is another copy" in model.erasure_words()
-    said = []
-    model.done.connect(said.append)
+    model.done.connect(lambda subject, sentence: said.append(sentence))
     model.withdraw(ConsentKind.BOTH, erase=True)
+    tasks.run()
     assert "1 recording is erased" in said[0]
     assert "its bundle is another copy" in said[0] and "could not be erased" not in said[0]
     assert "ask its operator" in said[0]
@@ -215,7 +235,8 @@ def test_the_page_names_the_copies_that_stay(required, waiting, hand_over, clock
 def test_deleting_what_is_handed_over_says_to_take_it_back(required, waiting, hand_over):
     take_id = waiting(rate=8000)
     hand_over()
-    actions, told = OutboxActions(required, None, Tasks()), []
+    flow, told = flow_of(required, Tasks()), []
+    actions = OutboxActions(flow, None)
     actions.noticed.connect(told.append)
     actions.delete(chosen(required, take_id))
     assert "Take it back, then delete it" in told[0].sentence
