@@ -385,7 +385,7 @@ class Reads(QObject):
                 new = self._entries[read] = _Entry(self, read)
                 new.watchers, entry.watchers = entry.watchers, []
                 new.refresh()
-                if entry.snapshot.asking:  # that answer reaches nobody
+                if entry.snapshot.asking or entry.snapshot.failure is not None:  # no answer of it arrives any more
                     new.ask()
                 for watcher in new.watchers:
                     watcher.changed.emit()
