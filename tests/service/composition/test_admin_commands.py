@@ -112,6 +112,14 @@ def test_queue_and_workers_are_told(tmp_path, account):
     assert answer("worker", "list", "--data-dir", tmp_path) == []
 
 
+def test_readings_are_recomputed_for_all_groups_of_an_account_or_one(tmp_path, account):
+    who = ("--data-dir", tmp_path, "--account", account["account_id"])
+    nothing = answer("group", "recompute", *who)
+    assert nothing.pop("calibration")
+    assert set(nothing.values()) == {0}
+    assert answer("group", "recompute", *who, "--group", "ward4-0172").items() > nothing.items()
+
+
 def test_credits_are_granted(tmp_path, account):
     granted = answer("credits", "grant", "--data-dir", tmp_path, "--account", account["account_id"], "--amount", 5)
     assert granted == {"account_id": account["account_id"], "credits": 1_000_000_005}
