@@ -211,13 +211,16 @@ def executing_tests(clone: Clone, changes: list[Change], folder: Path, places: l
 
     clone.git("checkout", "-q", ".")
     data = folder / "coverage"
-    settings = folder / "coverage.ini"
+    settings = folder / "settings.ini"  # coverage erases what begins with the name of its data
     files = "".join(f"\n    {clone.root / change.file}" for change in changes)
     settings.write_text(f"[run]\ndata_file = {data}\nparallel = true\npatch = subprocess\ninclude ={files}\n")
     options = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
-    clone.run("-m", "pytest", "-q", "-n", "2", *options, *places)
+    ran = clone.run("-m", "pytest", "-q", "-n", "2", *options, *places).stdout.splitlines()
+    print(f"recorded: {ran[-1]}", flush=True)
     found = CoverageData(str(data))
     found.read()
+    if not any("::" in context for context in found.measured_contexts()):
+        raise SystemExit("\n".join(["Nothing was recorded.", *ran[-40:]]))
     executing = {}
     for change in changes:
         contexts = found.contexts_by_lineno(str(clone.root / change.file)).get(change.line, [])
