@@ -95,6 +95,14 @@ def test_the_table_of_commands_is_complete():
     assert f"`vbdesk analyze FILE --model pulse`; models: {', '.join(f'`{model}`' for model in ModelName)} |" in text
 
 
+def test_each_decision_record_has_a_number_of_its_own():
+    records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [int(path.name[:4]) for path in records]
+    assert len(set(numbers)) == len(numbers) > 50
+    for number, path in zip(numbers, records, strict=True):
+        assert path.read_text(encoding="utf-8").startswith(f"# {number}. "), path.name
+
+
 WITH_COMMANDS = [
     path.relative_to(ROOT).as_posix()
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))

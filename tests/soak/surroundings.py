@@ -3,7 +3,7 @@
 Each row of `ROWS` combines a date, a zone and a language. All run as an ordinary user with `umask 077` from a path with
 spaces and letters beyond ASCII, where the command is installed at the real date first. Results stay in the folder:
 started again, it goes on with the rows that are missing. ARGS go to pytest. Needs root to run as another user, and runs
-as its caller otherwise. See docs/decisions/0057-surroundings.md.
+as its caller otherwise. See docs/decisions/0059-surroundings.md.
 """
 
 import argparse

@@ -138,11 +138,11 @@ def _remove_plain_leftovers(folder: Path) -> bool:
 
     Processes with the key write no plain files. A file a few seconds old may belong to a process that just ended.
     """
-    left = False
+    left, now = False, file_time_now(folder)
     for path in folder.iterdir():
         if _is_plain(path):
             with suppress(FileNotFoundError):
-                if file_time_now(folder) - path.stat().st_mtime < _JUST_NOW_S:
+                if now - path.stat().st_mtime < _JUST_NOW_S:
                     left = True
                 else:
                     path.unlink()
