@@ -9,10 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from desktop import Desktop
+import secretstorage
+from desktop import HANGS_S, Desktop
 
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_key
-from vbdesk.outbox.profiles.vault import KeyringVault, VaultError, VaultWaiting, keyring_name
+from vbdesk.outbox.profiles.vault import KeyringVault, VaultError, VaultFailed, VaultWaiting, keyring_name
 
 NAME = "profile/p-1/api-key"
 PROFILE = Profile("p-1", "Rig", "service", "http://127.0.0.1:1", "a")
@@ -22,6 +23,30 @@ def kept(folder: Path) -> dict[str, object]:
     """The key of the recordings, read by another vault than the one that made it."""
     key = library_key(KeyringVault(), PROFILE, folder)
     return {"name": keyring_name(), "kept": library_key(KeyringVault(), PROFILE, folder) == key}
+
+
+def connected(folder: Path) -> dict[str, object]:
+    """How often a vault connects for many calls, and whether it goes on after the keyring was started again."""
+    connections: list[object] = []
+    connect = secretstorage.dbus_init
+
+    def counted() -> object:
+        connections.append(connect())
+        return connections[-1]
+
+    vault = KeyringVault()
+    vault.set(NAME, "secret")  # the `keyring` library connects to see whether there is a keyring
+    secretstorage.dbus_init = counted
+    for number in range(100):
+        vault.set_without_prompt(NAME, f"secret {number}")
+        assert vault.get(NAME) == f"secret {number}"
+    control("die")
+    dead = settled(vault)
+    control("start")
+    deadline = time.monotonic() + HANGS_S
+    while (found := settled(vault)) == VaultFailed.__name__ and time.monotonic() < deadline:
+        pass
+    return {"connections": len(connections), "dead": dead, "started": found}
 
 
 def absent(folder: Path) -> dict[str, object]:
@@ -94,7 +119,7 @@ def error_of(vault: KeyringVault) -> str | None:
 
 def settled(vault: KeyringVault) -> str | None:
     """What comes of asking until the keyring answers: a busy computer takes longer than the vault waits."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS_S
     while (found := error_of(vault)) == VaultWaiting.__name__ and time.monotonic() < deadline:
         pass
     return found

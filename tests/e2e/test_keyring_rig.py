@@ -24,6 +24,10 @@ def test_the_key_of_the_recordings_is_kept_in_the_keyring(on_rig):
     assert on_rig("kept") == {"name": "SecretService", "kept": True}
 
 
+def test_many_calls_use_one_connection_and_a_keyring_that_was_started_again(on_rig):
+    assert on_rig("connected") == {"connections": 0, "dead": "VaultFailed", "started": "secret 99"}
+
+
 def test_no_keyring_is_said_as_such(on_rig):
     assert on_rig("absent", "--keyring", "none") == {"error": "VaultMissing"}
 

@@ -194,7 +194,7 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
     assert vault.get(NAME) == "one"
     backend.locked = True
     with monkeypatch.context() as patch:
-        patch.setattr("vbdesk.outbox.profiles.vault._keyring_state", lambda keyring: _KeyringState.LOCKED)
+        patch.setattr(vault, "_door", lambda: _KeyringState.LOCKED)
         with pytest.raises(VaultLocked):
             vault.set_without_prompt(NAME, "two")
     assert backend.asked == 0
@@ -219,7 +219,7 @@ def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(back
     assert vault.get_without_prompt("another") is None
     backend.locked = True
     with monkeypatch.context() as patch:
-        patch.setattr("vbdesk.outbox.profiles.vault._keyring_state", lambda keyring: _KeyringState.LOCKED)
+        patch.setattr(vault, "_door", lambda: _KeyringState.LOCKED)
         with pytest.raises(VaultLocked):
             vault.get_without_prompt(NAME)
     assert backend.asked == 0

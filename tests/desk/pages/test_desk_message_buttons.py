@@ -93,6 +93,7 @@ def known(network, trajectory_answer, pulse_job, shelf, workspace):
 
 @pytest.fixture
 def subject(workspace, known, qtbot):
+    qtbot.waitUntil(lambda: workspace.sync.counts[OutboxState.DONE] == 2)
     page = build_subject_page(workspace)
     qtbot.addWidget(page)
     page.resize(1080, 768)

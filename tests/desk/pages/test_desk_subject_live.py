@@ -119,6 +119,19 @@ def begun():
     return utc_now()
 
 
+def test_what_was_finished_before_is_no_news_and_what_is_finished_now_is(page, workspace, network, shelf, qtbot):
+    settings, counts = workspace.sync.settings, dict.fromkeys(OutboxState, 0)
+    workspace.sync.set_counts(counts | {OutboxState.DONE: 2}, settings)
+    page.opened(SUBJECT)
+    reads = lambda: [path for path in network.asked if path.endswith("/longitudinal")]  # noqa: E731
+    qtbot.waitUntil(lambda: len(reads()) == 1 and not workspace.tasks.busy)
+    workspace.sync.set_counts(counts | {OutboxState.DONE: 2}, settings)
+    workspace.sync.set_counts(counts | {OutboxState.DONE: 3}, settings)
+    qtbot.waitUntil(lambda: len(reads()) == 2 and not workspace.tasks.busy)
+    qtbot.settle()
+    assert len(reads()) == 2
+
+
 def test_a_failure_to_read_another_subject_says_nothing_about_the_one_shown(page, workspace, monkeypatch, qtbot):
     model, go_on = page.view_model, threading.Event()
     ask = SubjectRead.ask
@@ -177,6 +190,7 @@ def test_what_the_service_said_is_kept_for_the_next_time(begun, shown, workspace
 
 def test_a_new_result_appears_and_the_place_that_was_chosen_stays(page, network, workspace, trajectory_answer, qtbot):
     network.trajectories[SUBJECT] = [shorter(trajectory_answer, 1), trajectory_answer]
+    workspace.sync.counts_changed.emit(dict.fromkeys(OutboxState, 0))
     page.opened(SUBJECT)
     qtbot.waitUntil(lambda: page.view_model.reading is not None and not page.charts.drawing)
     page.charts.setFocus()

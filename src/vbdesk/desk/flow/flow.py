@@ -26,7 +26,7 @@ class Flow(QObject):
         self.context = context
         self.reads = Reads(context, tasks, self)
         self.commands = Commands(context, tasks, self.reads, self)
-        self._done = 0
+        self._done: int | None = None  # finished recordings; not counted yet
         sync = context.sync
         sync.library_changed.connect(self._on_library)
         sync.results_changed.connect(self._on_results)
@@ -49,7 +49,7 @@ class Flow(QObject):
     @Slot(object)
     def _on_counts(self, counts: dict[OutboxState, int]) -> None:
         before, self._done = self._done, counts[OutboxState.DONE]
-        if before != self._done:
+        if before not in (None, self._done):
             self.reads.announce({Changed.ARRIVED})
 
     @Slot(object)

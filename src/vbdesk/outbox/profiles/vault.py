@@ -8,11 +8,14 @@ vault takes seconds: never call one on the GUI thread.
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from enum import Enum, auto
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vbdesk.language import message
+
+if TYPE_CHECKING:  # Linux alone has what it imports
+    from vbdesk.outbox.profiles.secret_service import SecretService
 
 SERVICE_NAME = "vbdesk"
 READ_TIMEOUT_S = 3.0
@@ -83,6 +86,7 @@ class KeyringVault:
         self._turn = threading.Lock()
         self._call: _Call | None = None
         self._dismissed = False
+        self._linux: SecretService | None = None
 
     def get(self, name: str) -> str | None:
         """The secret called `name`; None if there is none."""
@@ -102,7 +106,7 @@ class KeyringVault:
         """As `set`, for work that no person started: a locked keyring raises, and no dialog opens."""
 
         def question(keyring: Any) -> None:
-            door = _keyring_state(keyring)
+            door = self._door()
             if door in (_KeyringState.LOCKED, _KeyringState.MISSING) or (
                 self._dismissed and door is not _KeyringState.OPEN
             ):
@@ -132,7 +136,7 @@ class KeyringVault:
         self._dismissed = False
 
     def _read(self, keyring: Any, name: str, *, may_ask: bool = True) -> str | None:
-        door = _keyring_state(keyring)
+        door = self._door()
         if door is _KeyringState.MISSING:  # a call would open the dialog that creates one
             return None
         if (door is _KeyringState.LOCKED and not may_ask) or (self._dismissed and door is not _KeyringState.OPEN):
@@ -152,7 +156,7 @@ class KeyringVault:
         try:
             if self._call is not None and not self._call.ended.wait(timeout_s):
                 raise _waiting()
-            self._call = call = _Call(question, note or self._note_answer)
+            self._call = call = _Call(lambda: self._answer(question), note or self._note_answer)
             if not call.ended.wait(timeout_s):
                 raise _waiting()
             self._call = None  # also drops the secret
@@ -162,6 +166,29 @@ class KeyringVault:
             raise call.error
         answer: T = call.answer
         return answer
+
+    def _answer(self, question: Callable[[Any], T]) -> T:
+        keyring = _usable_keyring()
+        first = getattr(keyring, "backends", [keyring])[0]
+        try:
+            if type(first).__module__ == "keyring.backends.SecretService":
+                from vbdesk.outbox.profiles.secret_service import SecretService
+
+                self._linux = self._linux or SecretService(first)
+                keyring = self._linux if keyring is first else keyring
+            return question(keyring)
+        except OSError:  # the connection ended
+            self._linux = None
+            raise
+
+    def _door(self) -> "_KeyringState":
+        """The keyring's state, without opening the system's dialog."""
+        if self._linux is None:
+            return _KeyringState.UNKNOWN
+        locked = self._linux.is_locked()
+        if locked is None:
+            return _KeyringState.MISSING
+        return _KeyringState.LOCKED if locked else _KeyringState.OPEN
 
     def _note_answer(self, error: VaultError | None) -> None:
         self._dismissed = isinstance(error, VaultLocked)
@@ -204,7 +231,7 @@ class MemoryVault:
 class _Call:
     """One call of the keyring, in a daemon thread that does not keep the program alive."""
 
-    def __init__(self, question: Callable[[Any], Any], note: Callable[[VaultError | None], None]) -> None:
+    def __init__(self, question: Callable[[], Any], note: Callable[[VaultError | None], None]) -> None:
         self.answer: Any = None
         self.error: VaultError | None = None
         self.ended = threading.Event()
@@ -213,7 +240,7 @@ class _Call:
 
     def _run(self) -> None:
         try:
-            self.answer = self._question(_usable_keyring())
+            self.answer = self._question()
         except VaultError as error:
             self.error = error
         except Exception as error:
@@ -284,20 +311,6 @@ class _KeyringState(Enum):
     LOCKED = auto()
     MISSING = auto()  # never created
     UNKNOWN = auto()  # cannot be read without a prompt
-
-
-def _keyring_state(keyring: Any) -> _KeyringState:
-    """The keyring's state, without opening the system's dialog."""
-    first = getattr(keyring, "backends", [keyring])[0]
-    if type(first).__module__ != "keyring.backends.SecretService":
-        return _KeyringState.UNKNOWN
-    import secretstorage
-
-    with closing(secretstorage.dbus_init()) as bus:
-        try:
-            return _KeyringState.LOCKED if secretstorage.Collection(bus).is_locked() else _KeyringState.OPEN
-        except secretstorage.exceptions.ItemNotFoundException:
-            return _KeyringState.MISSING
 
 
 def _waiting() -> VaultWaiting:
