@@ -213,7 +213,15 @@ def install_checkout(venv: Path, job: str) -> None:
     # tests compile what they import; compiling everything takes as long as the rest of the installation
     install_locked(venv, LOCKS[job], compiled=job != "test")
     pip(venv, "install", "--no-deps", "--no-build-isolation", "-e", ".")
+    make_path_relative(venv)
     check_installed(venv)
+
+
+def make_path_relative(venv: Path) -> None:
+    """Write the path of this checkout in ASCII: in the C locale, Python before 3.13 reads no other letters there."""
+    name = "site-packages/_editable_impl_vbdesk.pth"
+    for file in (*venv.glob(f"lib/python*/{name}"), *venv.glob(f"Lib/{name}")):
+        file.write_text(Path(os.path.relpath(ROOT / "src", file.parent)).as_posix() + "\n", encoding="ascii")
 
 
 def check_installed(venv: Path) -> None:
