@@ -166,6 +166,22 @@ def test_a_deletion_for_good_and_an_erasure_bypass_the_trash(library, new_take):
     assert library.trash.destroy_subject("ward4") == 0
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_recordings_leave_together_or_not_at_all(library, new_take, at_once):
+    first, second, sent = (new_take(seconds=1) for _ in range(3))
+    library.queue(sent)
+    with library.store.changing():
+        library.store.move(sent, OutboxState.SUBMITTED)
+    before = {take_id: all_of(library, take_id) for take_id in (first, second, sent)}
+    with pytest.raises(NotAllowed):
+        library.discard(first, second, sent, at_once=at_once)
+    assert {take_id: all_of(library, take_id) for take_id in before} == before
+    assert library.trash.items() == []
+    library.discard(first, second, at_once=at_once)
+    assert [item.take_id for item in library.list()] == [sent]
+    assert {each.take_id for each in library.trash.items()} == (set() if at_once else {first, second})
+
+
 def test_the_number_of_days_is_a_setting(library, new_take, clock, reopen):
     library.discard(new_take(seconds=1))
     library.change_settings(trash_days=30)

@@ -11,7 +11,7 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 
 from vbdesk.desk.flow.commands import Command, Commands, Done
-from vbdesk.desk.flow.reads import Asked, Read, Reads
+from vbdesk.desk.flow.reads import Asked, AskedRead, Reads
 from vbdesk.desk.flow.screen import Screen
 from vbdesk.desk.flow.tasks import Task
 
@@ -100,21 +100,17 @@ class World:
 
 
 @dataclass(frozen=True)
-class Course(Read[Value]):
+class Course(AskedRead[Value]):
     group_id: str
-    asks = True
     ask_every_s = 60.0
     refresh_every_s = 5.0
+    ask_topics = frozenset({"arrived"})
 
     @property
     def topics(self):
         return frozenset({"library", self.group_id})
 
-    @property
-    def ask_topics(self):
-        return frozenset({"arrived"})
-
-    def here(self, context, before):
+    def here(self, context, before, task):
         if not context.readable:
             raise OSError(5, "Input/output error")
         if self.group_id not in context.here:

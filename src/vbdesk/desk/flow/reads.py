@@ -53,14 +53,10 @@ class Read(ABC, Generic[V]):
 
     Attributes:
         kept: whether its snapshot is kept while no page watches it. If not, its work stops then.
-        asks: whether the service is asked.
-        ask_every_s: how often the service is asked while a page watches; None for once.
         refresh_every_s: how often it is read here while a page watches and it `moves`; None for never.
     """
 
     kept: ClassVar[bool] = True
-    asks: ClassVar[bool] = False
-    ask_every_s: ClassVar[float | None] = None
     refresh_every_s: ClassVar[float | None] = None
 
     @property
@@ -68,23 +64,15 @@ class Read(ABC, Generic[V]):
     def topics(self) -> frozenset[Topic]:
         """What makes it old."""
 
-    @property
-    def ask_topics(self) -> frozenset[Topic]:
-        """What makes it worthwhile to ask the service again."""
-        return frozenset()
-
     @abstractmethod
-    def here(self, context: DeskContext, before: V | None) -> V | None:
+    def here(self, context: DeskContext, before: V | None, task: TaskContext) -> V | None:
         """Read what this computer has; None for nothing. On a worker.
 
         Args:
             context: the ports.
             before: the last value, for a read that reads only what changed; never one with erased data.
+            task: says whether to stop.
         """
-
-    def ask(self, context: DeskContext, task: TaskContext) -> Asked:
-        """Ask the service, and store its answer. On a worker."""
-        raise NotImplementedError
 
     def looks_like(self, value: V, other: V) -> bool:
         """Whether a page shows the same of both values."""
@@ -97,6 +85,22 @@ class Read(ABC, Generic[V]):
     def moves(self, value: V) -> bool:
         """Whether the value changes with time alone."""
         return True
+
+
+class AskedRead(Read[V]):
+    """A read whose value comes from the service.
+
+    Attributes:
+        ask_every_s: how often the service is asked while a page watches; None for once.
+        ask_topics: what makes it worthwhile to ask again.
+    """
+
+    ask_every_s: ClassVar[float | None] = None
+    ask_topics: ClassVar[frozenset[Topic]] = frozenset()
+
+    @abstractmethod
+    def ask(self, context: DeskContext, task: TaskContext) -> Asked:
+        """Ask the service, and store its answer. On a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ class _Entry(QObject):
         super().__init__(reads)
         self._reads, self._read = reads, read
         self.watchers: list[Watcher] = []
-        self.snapshot: Snapshot[Any] = Snapshot(answered=not read.asks)
+        self.snapshot: Snapshot[Any] = Snapshot(answered=not isinstance(read, AskedRead))
         self._reading: Task | None = None
         self._read_again = self._outdated = False
         self._asking: Task | None = None
@@ -178,7 +182,7 @@ class _Entry(QObject):
 
         def work(task: TaskContext) -> _Found:
             erased = context.erased()
-            return _Found(read.here(context, before), erased)
+            return _Found(read.here(context, before, task), erased)
 
         self._reading = self._reads.tasks.start(
             work, self._on_here, self._on_unreadable, finished=self._on_here_ended, name=type(read).__name__
@@ -192,12 +196,12 @@ class _Entry(QObject):
     @Slot()
     def ask(self) -> None:
         """Ask the service, unless it is being asked."""
-        if not self._read.asks or self.snapshot.asking:
+        read, context = self._read, self._reads.context
+        if not isinstance(read, AskedRead) or self.snapshot.asking:
             return
         self._ask_timer.stop()
         self._ask_again = self._ask_if_refused = False
         self.set(asking=True)
-        read, context = self._read, self._reads.context
         self._asking = self._reads.tasks.start(
             lambda task: read.ask(context, task),
             self._on_asked,
@@ -285,14 +289,14 @@ class _Entry(QObject):
         else:
             self.set(**answer)
         self._reads.refresh(asked.touched)
-        self._wait(asked.again_s or self._read.ask_every_s)
+        self._wait(asked.again_s)
 
     @Slot(object)
     def _on_refused(self, failure: Failure) -> None:
         log.info("%s got no answer: %s", type(self._read).__name__, type(failure.error).__name__)
         self._ask_again |= self._ask_if_refused
         self.set(asking=False, progress=None, failure=failure)
-        self._wait(self._read.ask_every_s)
+        self._wait()
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
@@ -307,7 +311,8 @@ class _Entry(QObject):
         if self._ask_again:
             self.ask()
 
-    def _wait(self, seconds: float | None) -> None:
+    def _wait(self, seconds: float | None = None) -> None:
+        seconds = seconds or (self._read.ask_every_s if isinstance(self._read, AskedRead) else None)
         if seconds is not None and self.watchers:
             self._ask_timer.start(round(1000 * max(1.0, seconds)))
 
@@ -392,8 +397,9 @@ class Reads(QObject):
 
     def announce(self, topics: Collection[Topic]) -> None:
         """The service has something new: ask it again."""
-        for _read, entry in [each for each in self._entries.items() if each[0].ask_topics.intersection(topics)]:
-            if entry.watchers or entry.snapshot.asking:
+        for read, entry in tuple(self._entries.items()):
+            wanted = isinstance(read, AskedRead) and read.ask_topics.intersection(topics)
+            if wanted and (entry.watchers or entry.snapshot.asking):
                 entry.ask_once_more()
 
     def ask_again(self) -> None:

@@ -77,7 +77,7 @@ class CorrectionRead(Read[CourseQuestion]):
     kept = False
     topics = frozenset()
 
-    def here(self, context: DeskContext, before: CourseQuestion | None) -> CourseQuestion:  # noqa: D102
+    def here(self, context: DeskContext, before: CourseQuestion | None, task: TaskContext) -> CourseQuestion:  # noqa: D102
         library = context.library
         member, item = _member(context, self.recording)
         job_id = member.job_ids[0] if member.job_ids else None

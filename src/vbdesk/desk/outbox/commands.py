@@ -102,8 +102,7 @@ class MoveToTrash(Command):
     take_ids: tuple[str, ...]
 
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        for take_id in self.take_ids:
-            context.library.discard(take_id)
+        context.library.discard(*self.take_ids)
         days = context.library.settings().trash_days
         return Done(touched=_TOUCHED, undo=RestoreFromTrash(self.take_ids), found=days)
 
@@ -142,8 +141,7 @@ class Remove(Command):
         if self.what is ErasureScope.SOUND:
             library.remove_sounds(self.take_ids, part=None)
         else:
-            for take_id in self.take_ids:
-                library.discard(take_id, at_once=True)
+            library.discard(*self.take_ids, at_once=True)
         owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
         at_service = tuple(take_id for take_id in self.take_ids if take_id in owed)
         return Done(touched=_TOUCHED, found=RemovedHere(self.what, self.take_ids, at_service))

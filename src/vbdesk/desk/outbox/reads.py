@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.outbox.banner import OutboxBanner, banner_of
 from vbdesk.desk.outbox.rows import OutboxRow, RowContext
@@ -61,7 +62,7 @@ class OutboxRead(Read[OutboxData]):
     refresh_every_s = 5.0
     topics = frozenset({Changed.LIBRARY, Changed.STATUS})
 
-    def here(self, context: DeskContext, before: OutboxData | None) -> OutboxData:  # noqa: D102
+    def here(self, context: DeskContext, before: OutboxData | None, task: TaskContext) -> OutboxData:  # noqa: D102
         before = before or OutboxData()
         changes = context.library.changes_since(before.arranged.version)
         arranged = before.arranged.after(changes)
@@ -96,7 +97,7 @@ class TrashRead(Read[tuple[TrashRow, ...]]):
 
     topics = frozenset({Changed.LIBRARY})
 
-    def here(self, context: DeskContext, before: tuple[TrashRow, ...] | None) -> tuple[TrashRow, ...]:  # noqa: D102
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[TrashRow, ...]:  # noqa: D102
         now, notes = context.clock.now(), context.library.subject_notes
         return tuple(TrashRow.of(each, now, notes) for each in context.library.trash.items())
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from vbdesk.client.errors import ClientError
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.flow.reads import Asked, Read
+from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.result_source import ResultSource
@@ -23,14 +23,13 @@ SameSubject = tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording
 
 
 @dataclass(frozen=True)
-class ResultRead(Read[ResultView]):
+class ResultRead(AskedRead[ResultView]):
     """The result of a recording: from the library, or a job of the service."""
 
     recording: RecordingRoute
-    asks = True
     topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
-    def here(self, context: DeskContext, before: ResultView | None) -> ResultView | None:  # noqa: D102
+    def here(self, context: DeskContext, before: ResultView | None, task: TaskContext) -> ResultView | None:  # noqa: D102
         try:
             return view_of(ResultSource(context.library, context.results).here(self.recording))
         except NoSuchResult:
@@ -45,14 +44,13 @@ class ResultRead(Read[ResultView]):
 
 
 @dataclass(frozen=True)
-class SameSubjectRead(Read[SameSubject]):
+class SameSubjectRead(AskedRead[SameSubject]):
     """What a recording can be compared with; the service is asked if no other recording is known here."""
 
     recording: RecordingRoute
-    asks = True
     topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
-    def here(self, context: DeskContext, before: SameSubject | None) -> SameSubject:  # noqa: D102
+    def here(self, context: DeskContext, before: SameSubject | None, task: TaskContext) -> SameSubject:  # noqa: D102
         place = ResultSource(context.library, context.results).place(self.recording)
         if not place.group_id:
             return (), ()
@@ -61,7 +59,7 @@ class SameSubjectRead(Read[SameSubject]):
 
     def ask(self, context: DeskContext, task: TaskContext) -> Asked:  # noqa: D102
         place = ResultSource(context.library, context.results).place(self.recording)
-        if not place.group_id or any(self.here(context, None)):
+        if not place.group_id or any(self.here(context, None, task)):
             return Asked(stored=False)
         try:
             context.results.fetch_trajectory(place.group_id)

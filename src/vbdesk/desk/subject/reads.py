@@ -6,7 +6,7 @@ from datetime import datetime
 from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.flow.reads import Asked, Read
+from vbdesk.desk.flow.reads import Asked, AskedRead, Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed, SubjectTopic, Topic
 from vbdesk.desk.subject.trajectory_text import SubjectReading, subject_of
@@ -39,11 +39,10 @@ class SubjectData:
 
 
 @dataclass(frozen=True)
-class SubjectRead(Read[SubjectData]):
+class SubjectRead(AskedRead[SubjectData]):
     """One subject over time: the last trajectory of the service, with newer results and corrections from here."""
 
     group_id: str
-    asks = True
     ask_every_s = 60.0  # to find results that another computer sent
 
     @property
@@ -52,7 +51,7 @@ class SubjectRead(Read[SubjectData]):
 
     ask_topics = frozenset({Changed.ARRIVED})
 
-    def here(self, context: DeskContext, before: SubjectData | None) -> SubjectData:  # noqa: D102
+    def here(self, context: DeskContext, before: SubjectData | None, task: TaskContext) -> SubjectData:  # noqa: D102
         library, results, group_id = context.library, context.results, self.group_id
         items = library.list(ItemFilter(group_id=group_id))
         moving = sum(item.state in ON_THEIR_WAY for item in items)
@@ -117,7 +116,7 @@ class SubjectConsentRead(Read[ConsentReading]):
     def topics(self) -> frozenset[Topic]:  # noqa: D102
         return frozenset({Changed.LIBRARY, SubjectTopic(self.group_id)})
 
-    def here(self, context: DeskContext, before: ConsentReading | None) -> ConsentReading:  # noqa: D102
+    def here(self, context: DeskContext, before: ConsentReading | None, task: TaskContext) -> ConsentReading:  # noqa: D102
         consent = context.library.consents.of(self.group_id)
         here = recordings_to_erase(context.library, self.group_id)
         status = consent.status(context.clock.now())

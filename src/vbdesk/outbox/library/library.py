@@ -407,26 +407,29 @@ class Library(RecordingList):
             self.discard(take_id)
         return number
 
-    def discard(self, take_id: str, *, at_once: bool = False, withdrawn: bool = False) -> None:
-        """Delete a recording from this computer; for its data at the service, see `erasures`.
+    def discard(self, *take_ids: str, at_once: bool = False, withdrawn: bool = False) -> None:
+        """Delete recordings from this computer, all or none; for their data at the service, see `erasures`.
 
         Args:
-            take_id: the recording.
-            at_once: destroy its keys and its sound now, also if it is in the trash already; else it goes to the trash
+            take_ids: the recordings.
+            at_once: destroy their keys and sounds now, also if they are in the trash already; else they go to the trash
                 and can be restored for some days.
             withdrawn: with `at_once`: the person has withdrawn consent, so destroy also what was handed over and, if
                 the service is elsewhere, what misses an answer. The caller says which copies stay.
 
         Raises:
-            NotAllowed: it is at the service and its result has not come, or the trash does not keep it (`Trash.put`).
+            NotAllowed: one is at the service and its result has not come, or the trash does not keep it (`Trash.put`).
             UnknownTake: there is no such recording.
         """
         if not at_once:
-            self.trash.put(take_id)
-        elif self.trash.holds(take_id):
-            self.trash.destroy([take_id])
-        else:
-            self._destroy(take_id, withdrawn=withdrawn)
+            self.trash.put(*take_ids)
+            return
+        with self.store.changing():
+            for take_id in take_ids:
+                if self.trash.holds(take_id):
+                    self.trash.destroy([take_id])
+                else:
+                    self._destroy(take_id, withdrawn=withdrawn)
 
     def _destroy(self, take_id: str, *, withdrawn: bool) -> None:
         with self.store.changing():

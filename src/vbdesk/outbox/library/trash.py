@@ -10,8 +10,10 @@ time since the computer started, the earlier of both counts.
 
 import json
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from sqlite3 import Row
 from typing import Any
 
@@ -93,27 +95,27 @@ class Trash:
         """Whether a recording is in the trash."""
         return bool(self._rows("WHERE take_id = ?", take_id))
 
-    def put(self, take_id: str) -> None:
-        """Move a recording to the trash. Its place in the queue, result and sound come back with it.
+    def put(self, *take_ids: str) -> None:
+        """Move recordings to the trash, all or none. Place in the queue, result and sound come back with them.
 
         Raises:
-            NotAllowed: it is at the service, or somebody else changed its entry.
+            NotAllowed: one is at the service, or somebody else changed its entry.
             UnknownTake: there is no such recording.
         """
-        with undo_on_error(lambda: self._sounds.undo_move_to_trash(take_id)), self._store.changing():
-            item = self._store.get(take_id)
-            refuse_unless_deletable(item)
-            if item.fault is not None:
-                raise NotAllowed(
-                    joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
-                )
-            parts = self._store.parts(take_id)
-            deleted_at = self._store.now()
-            self._keep(take_id, deleted_at, parts)
-            if item.audio_gone_at is None:
-                self._sounds.move_to_trash(take_id)
-            self._store.forget(take_id)
-            self._store.note(AuditAction.TRASHED, take_id)
+        with ExitStack() as undo, self._store.changing():
+            for take_id in take_ids:
+                undo.enter_context(undo_on_error(partial(self._sounds.undo_move_to_trash, take_id)))
+                item = self._store.get(take_id)
+                refuse_unless_deletable(item)
+                if item.fault is not None:
+                    raise NotAllowed(
+                        joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
+                    )
+                self._keep(take_id, self._store.now(), self._store.parts(take_id))
+                if item.audio_gone_at is None:
+                    self._sounds.move_to_trash(take_id)
+                self._store.forget(take_id)
+                self._store.note(AuditAction.TRASHED, take_id)
 
     def restore(self, take_id: str) -> None:
         """Put a recording back as it was.
