@@ -81,7 +81,7 @@ def test_the_question_names_server_and_subjects_and_nothing_is_sent_before_yes(p
     assert not page.sending.isVisible()
     page.sending.action.trigger()
     page.sending._close.click()
-    page.view_model.subjects_export.sending.confirm()  # nothing was asked any more
+    assert page.sending.offered == ()  # nothing is asked any more
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert server.requests == [] and audited(workspace) == []
 
@@ -95,7 +95,7 @@ def test_subjects_arrive_with_their_consents_and_a_second_time_changes_nothing(p
     kinds = {resource["resourceType"] for resource in server.resources.values()}
     assert kinds >= {"Consent", "DiagnosticReport", "Observation", "Provenance"}
     stored = dict(server.resources)
-    qtbot.waitUntil(lambda: not page.view_model.subjects_export.sending.busy)
+    qtbot.waitUntil(lambda: not page.sending.busy)
     send(page)
     qtbot.waitUntil(lambda: "created: 0" in page.sending.words())
     assert server.resources == stored
@@ -153,8 +153,8 @@ def test_without_a_configured_server_there_is_no_entry(shelf, service, open_list
     ports.keyring.delete(profile.fhir_login_name)
     shelf.put("a-1")
     page = open_listed(build_subjects_page, 1)
-    with qtbot.waitSignal(page.view_model.subjects_export.sending.known):
-        page.view_model.subjects_export.sending.look()
+    page.sending.look()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert not page.sending.action.isVisible()
 
 

@@ -337,14 +337,14 @@ def test_try_again_asks_the_service_while_an_export_is_under_way(
     shelf.put("a-1")
     page = open_listed(build_subjects_page, 1)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    exports = page.view_model.subjects_export
+    exports = page.export_menu.work
     with held(monkeypatch, workspace.library.responses, "trajectories"):
-        page.export_to("csv", str(tmp_path))
+        page.export_menu.export("csv", str(tmp_path))
         page.view_model.offline.emit("The service does not answer.")
         asked = []
         monkeypatch.setattr(page.view_model, "ask_service", lambda: asked.append(True))
         press(qtbot, page.banner.button)
-        assert page.view_model.subjects_export.busy
+        assert exports.busy
     qtbot.waitUntil(lambda: not exports.busy)
     assert list(tmp_path.glob("vbdesk-*"))  # the export was not cancelled
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPageSize
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtWidgets import QApplication, QDialog
 
-import vbdesk.desk.models.print_banner as print_banner
+import vbdesk.desk.models.report_menus as report_menus
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.subjects_export import MOST_PRINTED
@@ -38,7 +38,7 @@ class DialogTwin(QDialog):
 
 @pytest.fixture(autouse=True)
 def dialogs(monkeypatch):
-    monkeypatch.setattr(print_banner, "QPrintDialog", DialogTwin)
+    monkeypatch.setattr(report_menus, "QPrintDialog", DialogTwin)
 
 
 @pytest.fixture
@@ -110,8 +110,7 @@ def test_an_exported_report_is_printed_from_its_message_with_the_same_pages(
     result_page, workspace, printers, dialog, tmp_path, qtbot
 ):
     page, file = result_page, tmp_path / "out" / "report.pdf"
-    page._exporting = (ExportFormat.PDF, page.view_model.view)
-    page._on_file_chosen(str(file))
+    page.export_to(ExportFormat.PDF, page.view_model.view, str(file))
     qtbot.waitUntil(page.banner.print_button.isVisible)
     assert (page.banner.button.text(), page.banner.other_button.text()) == ("Open", "Show in folder")
     qtbot.mouseClick(page.banner.print_button, Qt.MouseButton.LeftButton)
@@ -147,11 +146,11 @@ def test_without_a_printer_a_sentence_says_what_to_do(result_page, workspace, pr
     printers.there = False
     result_page.print_action.trigger()
     assert settled(result_page, qtbot).startswith("This computer has no printer, so nothing was printed.")
-    assert not result_page.view_model.export.printing.busy and audited(workspace) == []
+    assert not result_page.printing.busy and audited(workspace) == []
 
 
 def test_a_cancelled_dialog_prints_nothing_and_the_next_one_prints(result_page, printers, printed, dialog, qtbot):
-    model = result_page.view_model.export.printing
+    model = result_page.printing
     result_page.print_action.trigger()
     result_page.print_action.trigger()  # an impatient second time
     dialog().reject()
@@ -163,7 +162,7 @@ def test_a_cancelled_dialog_prints_nothing_and_the_next_one_prints(result_page, 
 
 
 def test_no_dialog_names_the_subject_after_the_window_was_locked(result_page, printers, dialog, qtbot):
-    model = result_page.view_model.export.printing
+    model = result_page.printing
     result_page.print_action.trigger()
     result_page.hide()  # as a locked window takes its pages out
     qtbot.waitUntil(lambda: not model.busy)
@@ -218,7 +217,8 @@ def test_a_selection_is_printed_as_one_document_and_says_who_is_left_out(
 def test_a_selection_that_is_too_long_is_not_begun(shelf, open_listed, printers, qtbot):
     shelf.put("a-1")
     page = open_listed(build_subjects_page, 1)
-    page.view_model.subjects_export.print_report([f"s-{number}" for number in range(MOST_PRINTED + 1)])
+    page.export_menu._chosen = lambda: lambda: [f"s-{number}" for number in range(MOST_PRINTED + 1)]
+    page.export_menu.print_report()
     assert "is too long to be printed from here" in settled(page, qtbot)
     assert printers.jobs == []
 
@@ -262,7 +262,7 @@ def test_a_printer_that_takes_nothing_is_reported(result_page, printers, printed
     result_page.print_action.trigger()
     dialog().accept()
     assert settled(result_page, qtbot).startswith("The printer does not take the report.")
-    assert audited(workspace) == [] and not result_page.view_model.export.printing.busy
+    assert audited(workspace) == [] and not result_page.printing.busy
 
 
 def test_the_look_is_remembered_and_a_choice_wins_over_what_is_read_late(tasks, tmp_path, qtbot):

@@ -258,7 +258,7 @@ def test_charts_are_exported_without_the_service(shown, network, kind, file, beg
     network.up = False
     card = choose(shown, kind, tmp_path)
     assert not card.reader_field.isVisible()
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     assert (tmp_path / file).read_bytes().startswith(begins)
     assert str(tmp_path / file) in shown.banner.words()
@@ -268,7 +268,7 @@ def test_charts_are_exported_without_the_service(shown, network, kind, file, beg
 def test_a_bundle_has_the_consents_noted_here(shown, workspace, tmp_path, qtbot):
     workspace.library.consents.give(SUBJECT, ConsentKind.RESEARCH, wording="2.0")
     card = choose(shown, "fhir", tmp_path)
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     [file] = tmp_path.glob("*.fhir.json")
     assert '"Wording 2.0"' in file.read_text(encoding="utf-8")
@@ -277,12 +277,12 @@ def test_a_bundle_has_the_consents_noted_here(shown, workspace, tmp_path, qtbot)
 def test_a_file_that_is_there_is_replaced_only_when_a_person_says_so(shown, tmp_path, qtbot):
     (tmp_path / "reader-01.svg").write_text("mine")
     card = choose(shown, "svg", tmp_path)
-    with qtbot.waitSignal(shown.export_work.would_overwrite):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     assert (tmp_path / "reader-01.svg").read_text() == "mine"
     assert card.banner.button.text() == "Replace"
-    qtbot.waitUntil(lambda: not shown.export_work.busy)
-    with qtbot.waitSignal(shown.export_work.done):
+    qtbot.waitUntil(lambda: not shown.view_model.export.busy)
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.banner.button.click()
     assert (tmp_path / "reader-01.svg").read_text() != "mine"
 
@@ -291,7 +291,7 @@ def test_a_report_is_signed_in_the_page_and_noted(shown, workspace, tmp_path, qt
     card = choose(shown, "pdf", tmp_path)
     assert card.reader_field.isVisible()
     card.reader.setText("Dr. A. Reader")
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         qtbot.keyClick(card.reader, Qt.Key.Key_Return)
     report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
     assert "Dr. A. Reader" in "".join(sheet.extract_text() for sheet in report.pages)
@@ -305,7 +305,7 @@ def test_a_report_shows_the_newest_recording_or_the_course(shown, tmp_path, qtbo
     assert card.scope.isVisible()
     assert card.scope.choice() == "recording"
     card.scope.choose("over-time")
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
     assert "Subject over time" in "".join(sheet.extract_text() for sheet in report.pages)
@@ -319,7 +319,7 @@ def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, work
     assert card.name.isVisible()
     assert not card.name.isChecked()
     card.name.setChecked(ticked)
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
     printed = "".join(sheet.extract_text() for sheet in report.pages)
@@ -330,7 +330,7 @@ def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, work
 @pytest.mark.parametrize(("kind", "file"), [("csv", "reader-01-csv"), ("bids", "reader-01-bids")])
 def test_formats_of_several_files_get_a_folder_of_their_own(shown, kind, file, tmp_path, qtbot):
     card = choose(shown, kind, tmp_path)
-    with qtbot.waitSignal(shown.export_work.done):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     assert len(list((tmp_path / file).iterdir())) >= 2
 
@@ -338,7 +338,7 @@ def test_formats_of_several_files_get_a_folder_of_their_own(shown, kind, file, t
 def test_a_folder_that_cannot_be_written_to_is_said(shown, tmp_path, qtbot):
     (tmp_path / "file").write_text("")
     card = choose(shown, "svg", tmp_path / "file")
-    with qtbot.waitSignal(shown.export_work.failed):
+    with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     assert "Choose another place, then try again." in card.banner.words()
     assert card.isVisible()

@@ -5,7 +5,7 @@ import csv
 from pypdf import PdfReader
 
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.export_fault import export_fault
+from vbdesk.desk.models.reports import export_fault
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.letterhead import Letterhead
@@ -53,7 +53,7 @@ def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path
         shelf.put(group_id)
     page = open_listed(build_subjects_page, 2)
     page.search.setText("b-")
-    page.export_to("bids", str(tmp_path))
+    page.export_menu.export("bids", str(tmp_path))
     qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
     [folder] = tmp_path.glob("vbdesk-bids-*")
     assert len(list(folder.glob("sub-*"))) == 1
@@ -64,10 +64,10 @@ def test_without_the_service_nothing_is_written_and_the_reason_is_said(shelf, se
     shelf.put("a-1")
     page = open_listed(build_subjects_page, 1)
     service.up = False
-    page.export_to("csv", str(tmp_path))
+    page.export_menu.export("csv", str(tmp_path))
     qtbot.waitUntil(lambda: page.banner.isVisible() and "Reading" not in page.banner.words())
     assert list(tmp_path.glob("vbdesk-*")) == []
-    qtbot.waitUntil(lambda: not page.view_model.subjects_export.busy)
+    qtbot.waitUntil(lambda: not page.export_menu.work.busy)
 
 
 def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace, pulse_job, tmp_path, qtbot):

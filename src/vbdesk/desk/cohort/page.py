@@ -11,16 +11,13 @@ from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, Unread, heading_of
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.fhir_banner import FhirBanner
-from vbdesk.desk.models.look_menu import LookMenu
-from vbdesk.desk.models.print_banner import PrintBanner
+from vbdesk.desk.models.report_menus import SubjectsMenu
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
-from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
@@ -56,11 +53,11 @@ class CohortPage(QWidget):
         group.setParent(self)
         self.group: CohortGroupView | None = None
         self.banner = Banner()
+        self.banner.float_over(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        self.banner.float_over(self)
         self._views = QStackedWidget()
         layout.addWidget(self._views, 1)
         self._lay_out_account()
@@ -71,20 +68,11 @@ class CohortPage(QWidget):
         view_model.stale.connect(self._on_stale)
         view_model.exported.connect(self._on_exported)
         view_model.failed.connect(self._on_failed)
-        self.export_menu.wanted.connect(self.export_subjects)
-        self.export_menu.addMenu(LookMenu(view_model.subjects_export.look, self))
-        self.printing = PrintBanner(view_model.subjects_export.printing, self.export_menu.print_action, self)
-        self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
-        self.printing.wanted.connect(self.print_report)
-        self.sending.wanted.connect(self.send)
-        view_model.subjects_export.progressed.connect(self._on_export_progress)
-        view_model.subjects_export.done.connect(self._on_subjects_exported)
-        view_model.subjects_export.failed.connect(self._on_failed)
 
     def opened(self, argument: object) -> None:
         """Show all subjects."""
         self.view_model.show()
-        self.view_model.subjects_export.sending.look()
+        self.export_menu.sending.look()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -106,21 +94,6 @@ class CohortPage(QWidget):
         """Export the content as a table."""
         self.view_model.export(path)
 
-    @Slot(str, str)
-    def export_subjects(self, kind: str, folder: str) -> None:
-        """Export all data of the subjects that are shown."""
-        self.view_model.subjects_export.start(kind, folder, self._shown())
-
-    @Slot()
-    def print_report(self) -> None:
-        """Print one report of the subjects that are shown."""
-        self.view_model.subjects_export.print_report(self._shown())
-
-    @Slot()
-    def send(self) -> None:
-        """Send the subjects that are shown to the FHIR server."""
-        self.view_model.subjects_export.send(self._shown())
-
     def _shown(self) -> list[str]:
         reading = self.view_model.reading
         return [] if reading is None else [entry.group_id for entry in reading.summaries]
@@ -137,7 +110,10 @@ class CohortPage(QWidget):
         self.scope.chosen.connect(self._on_scope)
         self.export_button = secondary_button(_("Export"), icon="export")
         self.export_button.setEnabled(False)
-        self.export_menu = ExportMenu(self.export_button, self)
+        self.export_menu = SubjectsMenu(
+            self.view_model.flow, self.view_model.look, self.export_button, self, self.banner, self._shown
+        )
+        self.printing, self.sending = self.export_menu.printing, self.export_menu.sending
         table = QAction(_("Table of the newest readings (CSV)"), self.export_menu)
         table.triggered.connect(self._ask_where)
         self.export_menu.insertAction(self.export_menu.actions()[0], table)
@@ -397,16 +373,6 @@ class CohortPage(QWidget):
     @Slot(str)
     def _on_exported(self, path: str) -> None:
         self.banner.say_saved(_("The table was written to {path}.", path=path), Path(path))
-
-    @Slot(int, int)
-    def _on_export_progress(self, done: int, total: int) -> None:
-        sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
-        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.subjects_export.cancel))
-
-    @Slot(str, object)
-    def _on_subjects_exported(self, sentence: str, place: Path) -> None:
-        export = self.view_model.subjects_export
-        self.banner.say_saved(sentence, place, prints=export.printing.offer(export.printable))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

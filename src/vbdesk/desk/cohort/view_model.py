@@ -12,11 +12,12 @@ from vbdesk.clock import Clock
 from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
-from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
@@ -73,11 +74,11 @@ class CohortViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
-        subjects_export: SubjectsExport,
+        flow: Flow,
+        look: ReportLook,
     ) -> None:
         super().__init__()
-        self.subjects_export = subjects_export
-        subjects_export.setParent(self)
+        self.flow, self.look = flow, look
         self._library, self._results, self._budget = library, results, budget
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._books = CohortCache(library, results, clock.now)

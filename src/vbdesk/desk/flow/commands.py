@@ -4,7 +4,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
-from typing import Optional
+from typing import ClassVar, Optional
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -41,9 +41,11 @@ class Command(ABC):
 
     Attributes:
         title: names what it changes, for a person.
+        beside: it is done beside the others, since it takes long and changes nothing that they change.
     """
 
     title: str
+    beside: ClassVar[bool] = False
 
     @abstractmethod
     def do(self, context: DeskContext, task: TaskContext) -> Done:
@@ -68,18 +70,21 @@ class CommandRun(QObject):
     """One command on its way.
 
     Signals:
-        progressed: (Progress).
-        ended: (CommandOutcome) it was done or failed; not if it was stopped before it did anything.
+        progressed: (Progress) not after a stop.
+        ended: (CommandOutcome) it was done or failed.
+        stopped: it was stopped before it did anything, instead.
     """
 
     progressed = Signal(object)
     ended = Signal(object)
+    stopped = Signal()
 
     def __init__(self, command: Command, commands: "Commands") -> None:
         super().__init__(commands)
         self.command, self._commands = command, commands
         self._task: Task | None = None
         self._done: Done | None = None  # set by the worker, so that a late stop hides nothing that was done
+        self._failure: Failure | None = None
 
     def start(self) -> None:
         """Begin."""
@@ -104,18 +109,19 @@ class CommandRun(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         log.warning("%s failed: %s", type(self.command).__name__, type(failure.error).__name__)
-        self._commands.settle(self, CommandOutcome(self.command, failure=failure))
+        self._failure = failure
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
-        self.progressed.emit(progress)
+        if self._task is not None and not self._task.stop_asked.is_set():
+            self.progressed.emit(progress)
 
     @Slot()
     def _on_finished(self) -> None:
-        if self._done is not None:
-            self._commands.settle(self, CommandOutcome(self.command, self._done))
-        self._commands.start_next()
-        self.deleteLater()
+        if self._done is not None or self._failure is not None:
+            self._commands.end(self, CommandOutcome(self.command, self._done or Done(), self._failure))
+        else:
+            self._commands.end(self, None)
 
 
 class Commands(QObject):
@@ -128,27 +134,87 @@ class Commands(QObject):
         self._running: CommandRun | None = None
 
     def do(self, command: Command) -> CommandRun:
-        """Do it after all earlier ones."""
+        """Do it after all earlier ones, or at once if it is done beside them."""
         run = CommandRun(command, self)
-        self._waiting.append(run)
-        if self._running is None:
-            self.start_next()
+        if command.beside:
+            run.start()
+        else:
+            self._waiting.append(run)
+            if self._running is None:
+                self._start_next()
         return run
-
-    def start_next(self) -> None:
-        """Begin the next one; the one before has ended."""
-        self._running = self._waiting.popleft() if self._waiting else None
-        if self._running is not None:
-            self._running.start()
 
     def withdraw(self, run: CommandRun) -> None:
         """Do not begin it."""
         if run in self._waiting:
             self._waiting.remove(run)
-            run.deleteLater()
+            self.end(run, None)
 
-    def settle(self, run: CommandRun, outcome: CommandOutcome) -> None:
-        """Tell what became of a command, after everything that it made old is no longer shown."""
-        self._reads.forget(outcome.done.erased)
-        self._reads.touch(outcome.done.touched)
-        run.ended.emit(outcome)
+    def end(self, run: CommandRun, outcome: CommandOutcome | None) -> None:
+        """Tell what became of a command, after everything that it made old is no longer shown; None if it stopped."""
+        if outcome is None:
+            run.stopped.emit()
+        else:
+            self._reads.forget(outcome.done.erased)
+            self._reads.touch(outcome.done.touched)
+            run.ended.emit(outcome)
+        if run is self._running:
+            self._start_next()
+        run.deleteLater()
+
+    def _start_next(self) -> None:
+        self._running = self._waiting.popleft() if self._waiting else None
+        if self._running is not None:
+            self._running.start()
+
+
+class Work(QObject):
+    """What a page has done at length, such as an export: one command at a time.
+
+    Signals:
+        progressed, ended, stopped: of the command; see `CommandRun`.
+        busy_changed: (bool) whether a command is under way.
+    """
+
+    progressed = Signal(object)
+    ended = Signal(object)
+    stopped = Signal()
+    busy_changed = Signal(bool)
+
+    def __init__(self, commands: Commands, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._commands = commands
+        self._run: CommandRun | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command is under way."""
+        return self._run is not None
+
+    def start(self, command: Command) -> None:
+        """Do it, unless another one is under way."""
+        if self.busy:
+            return
+        self._run = run = self._commands.do(command)
+        run.progressed.connect(self.progressed)
+        run.ended.connect(self._on_ended)
+        run.stopped.connect(self._on_stopped)
+        self.busy_changed.emit(True)
+
+    @Slot()
+    def cancel(self) -> None:
+        """Ask it to stop."""
+        if self._run is not None:
+            self._run.stop()
+
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        self._run = None
+        self.busy_changed.emit(False)
+        self.ended.emit(outcome)
+
+    @Slot()
+    def _on_stopped(self) -> None:
+        self._run = None
+        self.busy_changed.emit(False)
+        self.stopped.emit()

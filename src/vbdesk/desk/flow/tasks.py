@@ -74,10 +74,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a task; `total` is 0 if unknown."""
+    """Progress of a task; `total` is 0 if unknown. `words` say what is under way, for a person."""
 
     done: int
     total: int
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,12 @@ class TaskContext:
         if self.cancelled:
             raise TaskCancelled
 
-    def progress(self, done: int, total: int = 0) -> None:
-        """Report progress; at most ten reports a second arrive, and always the last."""
+    def progress(self, done: int, total: int = 0, words: str = "") -> None:
+        """Report progress; at most ten reports a second arrive, and always the last and those of unknown length."""
         now = time.monotonic()
         if now - self._said_at >= PROGRESS_INTERVAL_S or done == total:
             self._said_at = now
-            self._task.report(self._task.progressed, Progress(done, total))
+            self._task.report(self._task.progressed, Progress(done, total, words))
 
 
 class Task(QObject):

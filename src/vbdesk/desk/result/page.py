@@ -11,8 +11,8 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
-from vbdesk.desk.models.look_menu import LookMenu
-from vbdesk.desk.models.print_banner import PrintBanner
+from vbdesk.desk.models.report_menus import LookMenu, PrintBanner
+from vbdesk.desk.models.reports import Report, export_fault
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.models.result_text import ResultReading, VoiceReading
 from vbdesk.desk.result.cards import (
@@ -25,6 +25,7 @@ from vbdesk.desk.result.cards import (
     PlayerCard,
     SpeakerCard,
 )
+from vbdesk.desk.result.export import WriteResult, file_name
 from vbdesk.desk.result.reads import SameSubject
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.state import ResultState
@@ -76,7 +77,6 @@ class ResultPage(QWidget):
         view_model.setParent(self)
         self._reading: ResultReading | None = None
         self._speaker = -1
-        self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -114,9 +114,8 @@ class ResultPage(QWidget):
         self.banner.float_over(self)
         view_model.changed.connect(self._show)
         view_model.ended.connect(self._on_ended)
-        view_model.export.saved.connect(self._on_saved)
-        view_model.export.failed.connect(self._on_not_saved)
-        self.printing = PrintBanner(view_model.export.printing, self.print_action, self)
+        view_model.export.ended.connect(self._on_exported)
+        self.printing = PrintBanner(view_model.flow, self.print_action, self)
         self.printing.wanted.connect(self.print_report)
         self.course_card.opened.connect(self._on_course_asked)
         self.course_card.left.connect(self._on_course_left)
@@ -177,7 +176,7 @@ class ResultPage(QWidget):
             self.export_menu.addAction(entry).setData(kind)
         self.export_menu.addSeparator()
         self.print_action = self.export_menu.addAction(_("Print the report"))
-        self.export_menu.addMenu(LookMenu(self.view_model.export.look, self))
+        self.export_menu.addMenu(LookMenu(self.view_model.look, self))
         self.export_menu.triggered.connect(self._on_export)
         self.correct_button = secondary_button(pgettext("verb", "Correct"), icon="person")
         self.correct_button.setToolTip(
@@ -249,14 +248,14 @@ class ResultPage(QWidget):
         self.empty.say(view.heading, view.sentence, view.remedy.label if view.remedy else "")
         self._rebuild()
 
-    @Slot(str)
-    def _on_saved(self, path: str) -> None:
-        prints = self.view_model.export.printing.offer(self.view_model.export.printable)
-        self.banner.say_saved(_("Saved as {path}.", path=path), Path(path), prints=prints)
-
-    @Slot(str)
-    def _on_not_saved(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence, topic=_READ)
+    @Slot(object)
+    def _on_exported(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is not None:
+            self.banner.say(Tone.WARN, export_fault(outcome.failure), topic=_READ)
+        elif isinstance(outcome.command, WriteResult):
+            found = outcome.done.found
+            prints = self.printing.offer(found if isinstance(found, Report) else None)
+            self.banner.say_saved(outcome.sentence, outcome.command.path, prints=prints)
 
     def _offer_comparisons(self, same_subject: SameSubject) -> None:
         self.compare_menu.clear()
@@ -359,30 +358,23 @@ class ResultPage(QWidget):
         """Print the report of the recording that is shown."""
         view = self.view_model.view
         if view is not None and view.reading is not None:
-            self.view_model.export.print_report(view, scores=self.segment.choice() == "researcher")
+            self.printing.start(self.view_model.report(view, scores=self.segment.choice() == "researcher"))
 
     def _ask_for_file(self, kind: ExportFormat) -> None:
         view = self.view_model.view
         if view is None or view.reading is None:
             return
-        name = self.view_model.export.file_name(view, kind)
+        name = file_name(view, kind)
         dialog = QFileDialog(self, _("Save the result"), name, _(_FILES[kind]))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._exporting = (kind, view)
-        dialog.fileSelected.connect(self._on_file_chosen)
+        dialog.fileSelected.connect(partial(self.export_to, kind, view))
         dialog.open()
 
-    @Slot(str)
-    def _on_file_chosen(self, name: str) -> None:
-        if self._exporting is None:
-            return
-        kind, view = self._exporting
-        if kind is ExportFormat.JSON:
-            self.view_model.export.save_json(view, Path(name))
-        else:
-            scores = self.segment.choice() == "researcher"
-            self.view_model.export.export(kind, view, Path(name), scores=scores)
+    def export_to(self, kind: ExportFormat, view: ResultView, name: str) -> None:
+        """Export a result to a file."""
+        report = self.view_model.report(view, scores=self.segment.choice() == "researcher")
+        self.view_model.export.start(WriteResult(report, kind, Path(name)))
 
     # Cards
 

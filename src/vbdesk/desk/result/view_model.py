@@ -2,17 +2,19 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.flow.commands import Command, CommandOutcome
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView
 from vbdesk.desk.models.same_subject import SameSubjectRecording
-from vbdesk.desk.result.export import ResultExport
+from vbdesk.desk.result.export import ResultReport
 from vbdesk.desk.result.reads import ConfirmVoice, ResultRead, SameSubject, SameSubjectRead, SendAgain
 from vbdesk.desk.result.state import ResultState, result_state
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
+from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.subject_names import ShownSubject
 
@@ -22,6 +24,7 @@ class ResultViewModel(QObject):
 
     Attributes:
         export: writes the result to files.
+        look: of reports.
         playback: its sound.
         course: corrections of the subject's course.
         state: what the page shows.
@@ -34,11 +37,11 @@ class ResultViewModel(QObject):
     changed = Signal(object, object)
     ended = Signal(object)
 
-    def __init__(self, flow: Flow, navigator: Navigator, playback: Playback, export: ResultExport) -> None:
+    def __init__(self, flow: Flow, navigator: Navigator, playback: Playback, look: ReportLook) -> None:
         super().__init__()
-        self._context, self._navigator = flow.context, navigator
+        self.flow, self._context, self._navigator, self.look = flow, flow.context, navigator, look
         self._screen = flow.screen(self)
-        self.export, self.course, self.playback = export, CourseActions(flow), playback
+        self.export, self.course, self.playback = Work(flow.commands), CourseActions(flow), playback
         for part in (self.export, self.course, self.playback):
             part.setParent(self)
         self.state = ResultState()
@@ -57,6 +60,12 @@ class ResultViewModel(QObject):
     def subject(self, group_id: str) -> ShownSubject:
         """How a subject is shown."""
         return self._context.library.subject_notes.shown(group_id)
+
+    def report(self, view: ResultView, *, scores: bool) -> ResultReport:
+        """A report of a result."""
+        subject = self.subject(view.group_id).words if view.group_id else view.title
+        title = _("Print the report of {subject}, {recording}", subject=subject, recording=view.title)
+        return ResultReport(title, view, self.look.current, scores)
 
     def open(self, recording: RecordingRoute) -> None:
         """Show another recording: the last known state immediately, the rest when read."""

@@ -15,12 +15,9 @@ from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.fhir_sending import FhirSending
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.report_print import ReportPrint
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
@@ -30,10 +27,8 @@ from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
-from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.theme import app_theme
@@ -100,31 +95,6 @@ def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     return IntakeViewModel(workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock)
 
 
-def subjects_export(workspace: Workspace) -> SubjectsExport:
-    """An export of several subjects."""
-    return SubjectsExport(
-        workspace.profile,
-        workspace.library,
-        workspace.results,
-        workspace.tasks,
-        workspace.ports.clock,
-        workspace.look,
-        report_print(workspace),
-        fhir_sending(workspace),
-    )
-
-
-def report_print(workspace: Workspace) -> ReportPrint:
-    """Printing of reports."""
-    return ReportPrint(workspace.ports.printers, workspace.tasks)
-
-
-def fhir_sending(workspace: Workspace) -> FhirSending:
-    """Sending to the FHIR server of the profile."""
-    profile, ports = workspace.profile, workspace.ports
-    return FhirSending(profile, ports.vault(profile.secrets), workspace.library, ports.fhir_server, workspace.tasks)
-
-
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
     """The list of subjects."""
     return SubjectsViewModel(
@@ -135,7 +105,8 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
-        subjects_export(workspace),
+        workspace.flow,
+        workspace.look,
     )
 
 
@@ -162,7 +133,8 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
-        subjects_export(workspace),
+        workspace.flow,
+        workspace.look,
     )
 
 
@@ -207,25 +179,13 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
 
 def subject_view_model(workspace: Workspace) -> SubjectViewModel:
     """One subject over time."""
-    export = SubjectExport(
-        workspace.profile,
-        workspace.library,
-        workspace.results,
-        workspace.tasks,
-        workspace.look,
-        report_print(workspace),
-        fhir_sending(workspace),
-    )
-    return SubjectViewModel(workspace.flow, workspace.navigator, export)
+    return SubjectViewModel(workspace.flow, workspace.navigator, workspace.look)
 
 
 def result_view_model(workspace: Workspace) -> ResultViewModel:
     """One result."""
-    tasks = workspace.tasks
-    export = ResultExport(
-        workspace.profile, workspace.library, workspace.results, tasks, workspace.look, report_print(workspace)
-    )
-    return ResultViewModel(workspace.flow, workspace.navigator, Playback(tasks, workspace.ports.player), export)
+    playback = Playback(workspace.tasks, workspace.ports.player)
+    return ResultViewModel(workspace.flow, workspace.navigator, playback, workspace.look)
 
 
 def compare_view_model(workspace: Workspace) -> CompareViewModel:

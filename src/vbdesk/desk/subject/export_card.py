@@ -1,14 +1,19 @@
 """The card of the Subject page for an export: reader, look, and folder or printer."""
 
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.tasks import Progress
 from vbdesk.desk.models.report_look import look_names
-from vbdesk.desk.subject.export import DRAWN, PRINTED, SIGNED, ExportRequest, SubjectExport
+from vbdesk.desk.models.reports import PRINTED, export_fault
+from vbdesk.desk.subject.export import DRAWN, SIGNED, SubjectReport, WriteSubject
 from vbdesk.desk.subject.export_kinds import ExportKind
+from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import scroll_area
@@ -29,13 +34,15 @@ class ExportCard(QWidget):
 
     Signals:
         left: the card was closed.
+        print_wanted: (Report) print instead of writing.
     """
 
     left = Signal()
+    print_wanted = Signal(object)
 
-    def __init__(self, work: SubjectExport) -> None:
+    def __init__(self, model: SubjectViewModel) -> None:
         super().__init__()
-        self._work = work
+        self._model, self._work = model, model.export
         self._read: TrajectoryRead | None = None
         self._kind: ExportKind | None = None
         self.title = Text("", Role.CARD_TITLE)
@@ -67,22 +74,20 @@ class ExportCard(QWidget):
         self._lay_out()
         self.choose.clicked.connect(self._choose_folder)
         self.look.chosen.connect(self._on_look)
-        work.look.changed.connect(self._show_look)
-        self._show_look(work.look.current)
+        model.look.changed.connect(self._show_look)
+        self._show_look(model.look.current)
         self.close_button.clicked.connect(self._on_close)
         self.go.clicked.connect(self._go)
         self.reader.returnPressed.connect(self._go)
-        work.busy_changed.connect(self._show_busy)
-        work.progressed.connect(self.how_far.setText)
-        work.would_overwrite.connect(self._on_would_overwrite)
-        work.failed.connect(self._on_failed)
-        work.done.connect(self._on_done)
+        self._work.busy_changed.connect(self._show_busy)
+        self._work.progressed.connect(self._show_progress)
+        self._work.ended.connect(self._on_ended)
 
     def begin(self, kind: ExportKind, read: TrajectoryRead) -> None:
         """Show the fields of a format."""
         self._kind, self._read = kind, read
         self.banner.clear()
-        subject = self._work.shown(read.group_id)
+        subject = self._model.subject(read.group_id).words
         self.title.setText(_("{subject}: {document}", subject=subject, document=_(kind.title)))
         self.sentence.setText(_(kind.sentence))
         self.reader_field.setVisible(kind.key in SIGNED)
@@ -92,7 +97,7 @@ class ExportCard(QWidget):
         for part in (self.folder_field, self.choose):
             part.setVisible(not kind.to_printer)
         self.go.setText(_("Print") if kind.to_printer else _("Export"))
-        self.name.setVisible(kind.key == PRINTED and bool(self._work.name_of(read.group_id)))
+        self.name.setVisible(kind.key == PRINTED and bool(self._model.name_of(read.group_id)))
         self.name.setChecked(False)
         self.scores.setVisible(kind.scores is not None)
         self.scores.setChecked(bool(kind.scores))
@@ -102,7 +107,7 @@ class ExportCard(QWidget):
 
     @Slot(str)
     def _on_look(self, key: str) -> None:
-        self._work.look.choose(Look(key))
+        self._model.look.choose(Look(key))
 
     @Slot(object)
     def _show_look(self, look: Look) -> None:
@@ -150,12 +155,13 @@ class ExportCard(QWidget):
         self.banner.clear()
         name = self._kind.key == PRINTED and self.name.isChecked()
         over_time = self._kind.key == PRINTED and self.scope.choice() == _OVER_TIME
-        request = ExportRequest(self._kind.key, folder, reader, scores, name, over_time)
+        title = _("Print the report of {subject}", subject=self._model.subject(self._read.group_id).words)
+        report = SubjectReport(title, self._read, self._model.look.current, reader, scores, name, over_time)
         if self._kind.to_printer:
-            self._work.print_report(request, self._read)
+            self.print_wanted.emit(report)
             self.left.emit()
         else:
-            self._work.start(request, self._read)
+            self._work.start(WriteSubject(report, self._kind.key, folder))
 
     @Slot()
     def _choose_folder(self) -> None:
@@ -171,17 +177,22 @@ class ExportCard(QWidget):
         else:
             self.left.emit()
 
-    @Slot(str, object)
-    def _on_would_overwrite(self, sentence: str, replace: Callable[[], None]) -> None:
-        self.banner.say(Tone.WARN, sentence, NoticeAction(_("Replace"), replace))
+    @Slot(object)
+    def _show_progress(self, progress: Progress) -> None:
+        self.how_far.setText(progress.words)
 
-    @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence)
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        from vbdesk.report.exports import WouldOverwrite  # already imported by the task
 
-    @Slot(str)
-    def _on_done(self, sentence: str) -> None:
-        self.left.emit()
+        failure, command = outcome.failure, outcome.command
+        if failure is None:
+            self.left.emit()
+        elif isinstance(failure.error, WouldOverwrite) and isinstance(command, WriteSubject):
+            again = partial(self._work.start, replace(command, replace=True))
+            self.banner.say(Tone.WARN, failure.sentence, NoticeAction(_("Replace"), again))
+        else:
+            self.banner.say(Tone.FAIL, export_fault(failure))
 
     @Slot(bool)
     def _show_busy(self, busy: bool) -> None:

@@ -7,11 +7,13 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
-from vbdesk.desk.models.fhir_banner import FhirBanner
-from vbdesk.desk.models.print_banner import PrintBanner
+from vbdesk.desk.models.report_menus import FhirBanner, PrintBanner
+from vbdesk.desk.models.reports import Written
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
+from vbdesk.desk.subject.export import SubjectReport
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS, ExportKind, print_kind
 from vbdesk.desk.subject.state import SubjectState
@@ -62,8 +64,7 @@ class SubjectPage(QWidget):
         self.table.setMinimumHeight(self._theme.px(_LEAST_TABLE))
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.empty = EmptyState("chart", _("Nothing to show yet"), "", action=pgettext("verb", "Record"))
-        self.export_work = view_model.export
-        self.export_card = ExportCard(self.export_work)
+        self.export_card = ExportCard(view_model)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = FillingStack()
         self.course_card = CourseCard(view_model.course)
@@ -99,9 +100,10 @@ class SubjectPage(QWidget):
         view_model.course.refused.connect(self._on_course_refused)
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
-        self.export_work.done.connect(self._on_exported)
-        self.printing = PrintBanner(self.export_work.printing, self.print_action, self)
-        self.sending = FhirBanner(self.export_work.sending, self.export_menu, self)
+        view_model.export.ended.connect(self._on_exported)
+        self.printing = PrintBanner(view_model.flow, self.print_action, self)
+        self.export_card.print_wanted.connect(self.printing.start)
+        self.sending = FhirBanner(view_model.flow, self.export_menu, self)
         self.printing.wanted.connect(self._on_print)
         self.sending.wanted.connect(self._on_send)
         self.consent_line.change_wanted.connect(self._on_consent_wanted)
@@ -118,7 +120,7 @@ class SubjectPage(QWidget):
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
-            self.export_work.sending.look()
+            self.sending.look()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -328,7 +330,9 @@ class SubjectPage(QWidget):
     @Slot()
     def _on_send(self) -> None:
         if self.view_model.reading is not None:
-            self.export_work.send(self.view_model.reading.read)
+            read = self.view_model.reading.read
+            shown = self.view_model.subject(read.group_id).words
+            self.sending.ask(SubjectReport("", read, self.view_model.look.current), 1, shown)
 
     def _begin_export(self, kind: ExportKind) -> None:
         reading = self.view_model.reading
@@ -363,14 +367,12 @@ class SubjectPage(QWidget):
         self.banner.say(Tone.FAIL, sentence, close_action(), title=subject)
         announce(self, self.banner.words(), urgent=True)
 
-    @Slot(str)
-    def _on_exported(self, sentence: str) -> None:
-        if self.export_work.saved is None:
-            self.banner.say(Tone.OK, sentence, close_action())
-        else:
-            prints = self.export_work.printing.offer(self.export_work.printable)
-            self.banner.say_saved(sentence, self.export_work.saved, prints=prints)
-        announce(self, sentence)
+    @Slot(object)
+    def _on_exported(self, outcome: CommandOutcome) -> None:
+        found = outcome.done.found
+        if isinstance(found, Written):
+            self.banner.say_saved(outcome.sentence, found.place, prints=self.printing.offer(found.printable))
+            announce(self, outcome.sentence)
 
 
 def _width(sign: SignChart) -> int:

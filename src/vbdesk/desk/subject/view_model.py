@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.course_actions import CourseActions
+from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
-from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.state import SubjectState, arrival, subject_state
 from vbdesk.desk.subject.trajectory_text import SubjectReading
@@ -21,6 +22,7 @@ class SubjectViewModel(QObject):
 
     Attributes:
         export: exports the subject.
+        look: of reports and charts.
         consent: of the subject.
         course: corrections of the subject's course.
         state: what the page shows.
@@ -33,11 +35,11 @@ class SubjectViewModel(QObject):
     changed = Signal(object, object)
     arrived = Signal(str)
 
-    def __init__(self, flow: Flow, navigator: Navigator, export: SubjectExport) -> None:
+    def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
         super().__init__()
-        self._context, self._navigator = flow.context, navigator
+        self.flow, self._context, self._navigator, self.look = flow, flow.context, navigator, look
         self._screen = flow.screen(self)
-        self.export, self.consent, self.course = export, SubjectConsentViewModel(flow), CourseActions(flow)
+        self.export, self.consent, self.course = Work(flow.commands), SubjectConsentViewModel(flow), CourseActions(flow)
         for part in (self.export, self.consent, self.course):
             part.setParent(self)
         self.table = CellTable((_("Recorded"),), self)
@@ -58,6 +60,10 @@ class SubjectViewModel(QObject):
     def subject(self, group_id: str) -> ShownSubject:
         """How a subject is shown."""
         return self._context.library.subject_notes.shown(group_id)
+
+    def name_of(self, group_id: str) -> str:
+        """What a report can print in addition to the id: alias and second line; empty if there is neither."""
+        return self._context.library.subject_notes.note_of(group_id).line
 
     def open(self, group_id: str) -> None:
         """Show another subject."""

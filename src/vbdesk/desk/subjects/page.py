@@ -1,15 +1,12 @@
 """The Subjects page: all subjects, with search."""
 
 from enum import Enum, auto
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.fhir_banner import FhirBanner
-from vbdesk.desk.models.look_menu import LookMenu
-from vbdesk.desk.models.print_banner import PrintBanner
+from vbdesk.desk.models.report_menus import SubjectsMenu
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.tagging import TagMany
@@ -19,7 +16,6 @@ from vbdesk.desk.ui.buttons import primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_whole
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
-from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
@@ -56,10 +52,14 @@ class SubjectsPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self.record_button = primary_button(pgettext("verb", "Record"), icon="mic")
-        self.export_button = secondary_button(_("Export"), icon="export")
-        self.export_menu = ExportMenu(self.export_button, self)
-        self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
+        self.banner.float_over(self)
+        self.export_button = secondary_button(_("Export"), icon="export")
+        self.export_menu = SubjectsMenu(
+            view_model.flow, view_model.look, self.export_button, self, self.banner, self._chosen
+        )
+        self.printing, self.sending = self.export_menu.printing, self.export_menu.sending
+        self.caption = Text("", Role.BODY, "text2")
         drop = (_HERE, _COUNT, _UNREAD)
         self.list = CellView(
             _("Subjects"),
@@ -80,7 +80,6 @@ class SubjectsPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         self._card = self._list_card()
         self._parts = QHBoxLayout()
@@ -98,21 +97,12 @@ class SubjectsPage(QWidget):
         view_model.tags_changed.connect(self._on_tags)
         view_model.offline.connect(self._on_offline)
         view_model.failed.connect(self._on_failed)
-        self.export_menu.wanted.connect(self.export_to)
-        self.export_menu.addMenu(LookMenu(view_model.subjects_export.look, self))
-        self.printing = PrintBanner(view_model.subjects_export.printing, self.export_menu.print_action, self)
-        self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
-        self.printing.wanted.connect(self.print_report)
-        self.sending.wanted.connect(self.send)
-        view_model.subjects_export.progressed.connect(self._on_export_progress)
-        view_model.subjects_export.done.connect(self._on_exported)
-        view_model.subjects_export.failed.connect(self._on_failed)
         self._on_listed()
 
     def opened(self, argument: object) -> None:
         """Show the list as it is now."""
         self.view_model.show()
-        self.view_model.subjects_export.sending.look()
+        self.export_menu.sending.look()
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def closed(self) -> None:
@@ -321,35 +311,10 @@ class SubjectsPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence, close_action())
 
-    @Slot(str, str)
-    def export_to(self, kind: str, folder: str) -> None:
-        """Export the checked subjects, or all that are listed if none is checked."""
-        self.view_model.subjects_export.start(kind, folder, self._chosen())
-
-    @Slot()
-    def print_report(self) -> None:
-        """Print one report of the same subjects."""
-        self.view_model.subjects_export.print_report(self._chosen())
-
-    @Slot()
-    def send(self) -> None:
-        """Send the same subjects to the FHIR server."""
-        self.view_model.subjects_export.send(self._chosen())
-
     def _chosen(self) -> list[str]:
         """The checked subjects, or all that are listed if none is checked."""
         chosen = self.list.chosen_keys() if self.list.choosable else []
         return list(chosen) or [row.key for row in self.view_model.table.rows()]
-
-    @Slot(int, int)
-    def _on_export_progress(self, done: int, total: int) -> None:
-        sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
-        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.subjects_export.cancel))
-
-    @Slot(str, object)
-    def _on_exported(self, sentence: str, place: Path) -> None:
-        export = self.view_model.subjects_export
-        self.banner.say_saved(sentence, place, prints=export.printing.offer(export.printable))
 
     @Slot()
     def _record(self) -> None:

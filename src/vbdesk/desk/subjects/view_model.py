@@ -11,9 +11,11 @@ from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
 from vbdesk.clock import Clock
 from vbdesk.contract.levels import Level
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.request_throttle import has_room
 from vbdesk.desk.models.subject_list import (
     HEADINGS,
@@ -28,7 +30,6 @@ from vbdesk.desk.models.subject_list import (
     merged,
     ordered,
 )
-from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words
 from vbdesk.language import _, joined, ngettext, translated
@@ -100,11 +101,11 @@ class SubjectsViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
-        subjects_export: SubjectsExport,
+        flow: Flow,
+        look: ReportLook,
     ) -> None:
         super().__init__()
-        self.subjects_export = subjects_export
-        subjects_export.setParent(self)
+        self.flow, self.look = flow, look
         self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._notes = Lane(tasks, self)  # in order, so that the last note is the one that stays
