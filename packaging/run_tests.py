@@ -43,6 +43,7 @@ SHOWN_IN_FULL = 30  # failures; a log with thousands of them helps nobody
 MOST_PLACES = 12  # files with tests that one reason skips
 FILES_SKIPPED = 5  # status of pytest if all files were skipped while they were imported, or there were none
 INTERRUPTED = 128
+CRASHED, STACKS = " crashed while running ", "Timeout ("  # pytest-xdist and faulthandler, of a test that hung
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
@@ -109,6 +110,14 @@ class Step:
         """Return all that the command printed."""
         self._output.seek(0)
         return self._output.read().strip()
+
+    def stacks(self) -> str:
+        """Return what faulthandler printed last; the command goes on writing at its own place."""
+        if not hasattr(os, "pread"):
+            return ""
+        number = self._output.fileno()
+        printed = os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
+        return "".join(printed.rpartition(STACKS)[1:]) if STACKS in printed else ""
 
     def problem(self) -> str | None:
         """Say what is wrong with a step that has ended; None if nothing is."""
@@ -302,7 +311,8 @@ class Run:
         if outcome == "failed":
             command = group.repeat_test(test)
             self.tests.failures.append((test, event["reason"], command))
-            text = shortened(event["text"], LONGEST_TEXT if len(self.tests.failures) <= SHOWN_IN_FULL else 1)
+            stacks = f"{group.stacks()}\n" if CRASHED in event["text"] else ""
+            text = shortened(stacks + event["text"], LONGEST_TEXT if len(self.tests.failures) <= SHOWN_IN_FULL else 1)
             self.say(f"\nFAILED {test}\n{text}\nrepeat: {command}\n")
 
     def _end(self, step: Step) -> None:

@@ -22,6 +22,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.append(str(Path(__file__).parent))  # free_ports, by name
 
 import windows_files
+from hanging_tests import pytest_runtest_protocol, pytest_runtest_teardown  # noqa: F401 - hooks
 from vbdesk.outbox.library import managed_policy  # with pydantic, whose modules cannot be imported after Qt's
 
 windows_files.install()

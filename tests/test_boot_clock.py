@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+from patience import HANGS_S
 from vbdesk import boot_clock
 from vbdesk.boot_clock import boot_time
 
@@ -12,7 +13,7 @@ TELL = "from vbdesk.boot_clock import boot_time; print(boot_time().boot_id, boot
 
 def told_by_another_process():
     boot_id, seconds = subprocess.run(
-        [sys.executable, "-c", TELL], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", TELL], capture_output=True, text=True, check=True, timeout=HANGS_S
     ).stdout.split()
     return boot_id, float(seconds)
 

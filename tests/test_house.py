@@ -1,4 +1,4 @@
-"""What imports without Qt, where colours are defined, and that no test measures time or is impatient."""
+"""What imports without Qt, where colours are defined, and that no test measures time."""
 
 import ast
 import functools
@@ -59,6 +59,7 @@ MEASURED_TIMES = {
     "desk/test_desk_tasks.py": "counts events against the time that passed: more of it only permits more",
     "e2e/microphone_on_rig.py": "there cannot be more sound than time passed",
     "outbox/processes.py": "a figure that the soak prints",
+    "patience.py": "how long a wait may still take",
     "service/support/hostile_audio.py": "a figure that the soak prints",
     "service/health/test_readiness.py": "sets a moment in the past",
     "service/http/test_slow_clients.py": "a lower bound: nobody is cut off too early",
@@ -146,78 +147,6 @@ def asks_for_time_of_day(module: ast.Module) -> bool:
             alias.name for alias in node.names
         }:
             return True
-    return False
-
-
-LEAST_PATIENCE_S = 60
-IMPATIENT = {
-    "outbox/test_consent_policy.py": "two changes meet only if nothing keeps them apart, and else go on after the wait",
-    "outbox/processes.py": "reads while another process writes; the read is tried again",
-    "outbox/service_records.py": "reads while another process writes; nothing holds the database for longer",
-    "service/cluster/chaos_load.py": "callers who give up and try again are what it tests",
-    "service/support/sandbox_tasks.py": "no answer is what it expects",
-}
-"""Tests that give up early, and why no machine is too slow for them."""
-
-
-def test_every_test_waits_as_long_as_a_busy_machine_needs():
-    """A wait ends with its condition (`tests/patience.py`): patience costs nothing on a quiet machine."""
-    impatient = {
-        str(path.relative_to(TESTS))
-        for path in TESTS.rglob("*.py")
-        if not MEASURING & set(path.parents) and gives_up_early(parsed(path))
-    }
-    assert impatient == set(IMPATIENT)
-
-
-@pytest.mark.parametrize(
-    ("code", "early"),
-    [
-        ("deadline = time.monotonic() + 5", True),
-        ("def wait(seconds=30.0):\n    until = time.monotonic() + seconds", True),
-        ("LIMIT_S = 10\nends_at = LIMIT_S + time.time()", True),
-        ("httpx.get(url, timeout=20)", True),
-        ("qtbot.waitUntil(done, timeout=5000)", True),
-        ("qtbot.waitSignal(done, timeout=60_000)", False),
-        ("deadline = time.monotonic() + 60", False),
-        ("child.communicate(timeout=LIMIT_S)", False),
-    ],
-)
-def test_what_gives_up_early_is_known(code, early):
-    assert gives_up_early(ast.parse(code)) == early
-
-
-def gives_up_early(module: ast.Module) -> bool:
-    """Whether code sets a deadline, or a `timeout`, of less than a busy machine may need."""
-    numbers = {
-        target.id: node.value.value
-        for node in ast.walk(module)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in ast.walk(module):
-        if isinstance(node, ast.arguments):
-            named = [*node.posonlyargs, *node.args][::-1]
-            defaults = [
-                *zip(named, node.defaults[::-1], strict=False),
-                *zip(node.kwonlyargs, node.kw_defaults, strict=True),
-            ]
-            numbers |= {name.arg: value.value for name, value in defaults if isinstance(value, ast.Constant)}
-
-    def is_short(node: ast.expr, unit: float = 1) -> bool:
-        value = numbers.get(node.id) if isinstance(node, ast.Name) else getattr(node, "value", None)
-        return isinstance(value, int | float) and not isinstance(value, bool) and value / unit < LEAST_PATIENCE_S
-
-    for node in ast.walk(module):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            sides = (node.left, node.right)
-            if any(map(reads_clock, sides)) and any(map(is_short, sides)):
-                return True
-        elif isinstance(node, ast.Call):
-            of_qt = isinstance(node.func, ast.Attribute) and node.func.attr.startswith("wait")
-            if any(word.arg == "timeout" and is_short(word.value, 1000 if of_qt else 1) for word in node.keywords):
-                return True
     return False
 
 

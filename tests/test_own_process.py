@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from patience import until
 from vbdesk import own_process
 from vbdesk.__main__ import run
 from vbdesk.client.local_service import LocalService
@@ -71,10 +71,7 @@ def test_the_local_service_ends_in_order_when_the_program_that_started_it_is_kil
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and is_running(pid):
-        time.sleep(0.05)
-    assert not is_running(pid)
+    until(lambda: not is_running(pid), "the service to end")
     assert not list(tmp_path.glob("ready-*.json"))  # removed at an orderly end only
 
 

@@ -4,12 +4,12 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from patience import until
 from vbdesk.privacy import is_group_shared, make_private, restrict_to_owner, set_export_mode
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither core files nor these rights")
@@ -88,11 +88,8 @@ def running(*arguments, umask=0o000, ready):
         [sys.executable, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, umask=umask
     ) as child:
         try:
-            ends = time.monotonic() + TIMEOUT_S
-            while not ready(child):
-                assert child.poll() is None, "it has ended"
-                assert time.monotonic() < ends, "it is not ready"
-                time.sleep(0.05)
+            until(lambda: child.poll() is not None or ready(child), "the child to be ready")
+            assert child.poll() is None, "it has ended"
             yield child
         finally:
             child.stdin.close()

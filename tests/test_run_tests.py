@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE_S, until
+from patience import HANGS_S, until
 
 sys.path.append(str(Path(__file__).parents[1] / "packaging"))
 
@@ -77,6 +77,58 @@ def test_crashes():
 
 def test_after():
     pass
+"""
+HANGING = """
+import threading
+import pytest
+from PySide6.QtCore import QEventLoop
+from patience import until
+
+@pytest.fixture
+def held():
+    wait_in_vain()
+
+@pytest.fixture
+def left():
+    yield
+    wait_in_vain()
+
+def test_hangs_in_qt(qapp):
+    QEventLoop().exec()
+
+def test_hangs_in_a_wait_of_qt(qtbot):
+    qtbot.waitUntil(lambda: False, timeout=1_000_000)
+
+def test_hangs_in_a_thread():
+    thread = threading.Thread(target=wait_in_vain, daemon=True)
+    thread.start()
+    thread.join()
+
+def test_hangs_in_a_set_up(held):
+    pass
+
+def test_hangs_in_a_clean_up(left):
+    pass
+
+def test_fails_and_hangs_in_its_clean_up(left):
+    assert False
+
+def test_waits_in_vain():
+    until(lambda: False, "the end of job 7")
+
+def test_goes_on():
+    pass
+
+def wait_in_vain():
+    threading.Event().wait()
+"""
+LIMIT_S = 5
+LIMITED = f"""
+import sys
+sys.path.append({str(Path(__file__).parent)!r})
+import patience
+patience.HANGS_S = patience.NAMED_BEFORE_S + 1
+from hanging_tests import pytest_runtest_protocol, pytest_runtest_teardown
 """
 WAITING = """
 import subprocess, sys, threading
@@ -192,6 +244,28 @@ def test_a_crash_in_one_of_several_processes_is_the_failure_of_its_test(tmp_path
     assert "  test_crash.py::test_crashes: " in output
 
 
+def test_tests_that_hang_are_ended_one_by_one_and_show_where_they_waited(tmp_path):
+    limit = ["-o", f"faulthandler_timeout={LIMIT_S}", "-o", "faulthandler_exit_on_timeout=true"]
+    process = ["-n", "1", "--max-worker-restart", "9"]
+    steps = f"TestGroup('pytest', {[*limit, *process, '-p', 'no:randomly', 'test_hanging.py']}, 1)"
+    status, output = run(tmp_path, steps, test_hanging=HANGING, conftest=LIMITED)
+    assert (status, counts(output)) == (1, (1, 7, 0))
+    _, *failures = output.partition("\nFailed, ")[0].split("FAILED test_hanging.py::")
+    shown = dict(failure.split("\n", 1) for failure in failures)
+    assert "waited in vain for the end of job 7" in shown.pop("test_waits_in_vain")
+    assert all(f"Timeout (0:00:0{LIMIT_S})!" in text for text in shown.values())
+    waits = {test: set(re.findall(r"\S+\.py\", line \d+ in (\w+)", text)) for test, text in shown.items()}
+    assert waits.keys() == {
+        name for name in re.findall(r"def (test_\w+)", HANGING) if name not in ("test_waits_in_vain", "test_goes_on")
+    }
+    assert "test_hangs_in_qt" in waits["test_hangs_in_qt"]
+    assert {"waitUntil", "test_hangs_in_a_wait_of_qt"} <= waits["test_hangs_in_a_wait_of_qt"]
+    assert {"wait_in_vain", "test_hangs_in_a_thread"} <= waits["test_hangs_in_a_thread"]
+    assert {"wait_in_vain", "held"} <= waits["test_hangs_in_a_set_up"]
+    assert {"wait_in_vain", "left"} <= waits["test_hangs_in_a_clean_up"]
+    assert {"wait_in_vain", "left"} <= waits["test_fails_and_hangs_in_its_clean_up"]
+
+
 @pytest.mark.parametrize("arguments", [["-k", "of_no_test", "test_crash.py"], ["test_missing.py"], ["--unknown"]])
 def test_a_run_without_tests_is_a_failure_that_shows_what_pytest_says(tmp_path, arguments):
     status, output = run(tmp_path, f"TestGroup('pytest', {arguments!r}, 1)", test_crash=CRASHING)
@@ -208,7 +282,7 @@ def interrupted(folder, steps, times=1, **files):
     if times > 1:
         until(lambda: "interrupted; " in (folder / "output").read_text(), "the first interrupt")
         child.send_signal(signal.SIGINT)
-    return child.wait(timeout=PATIENCE_S), (folder / "output").read_text()
+    return child.wait(timeout=HANGS_S), (folder / "output").read_text()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no sessions and signals")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from patience import HANGS_S
 from vbdesk.capture import portaudio
 from vbdesk.capture.call_timeout import CallThread, CallTimedOut
 from vbdesk.capture.devices import Device
@@ -53,7 +54,7 @@ class SoundLibrary:
         return ("wasapi", chosen)
 
     def InputStream(self, **settings):
-        self.may_answer.wait(60)
+        self.may_answer.wait(HANGS_S)
         if settings["samplerate"] not in self.rates and settings["extra_settings"] is None:
             raise self.PortAudioError("rate")
         return self._stream(settings)
@@ -175,9 +176,9 @@ def test_a_call_that_hangs_is_left_behind_and_undone_when_it_answers():
         done.set()
 
     with pytest.raises(CallTimedOut):
-        calls.call_within(0.1, lambda: answers.wait(60) and "late", undo)
+        calls.call_within(0.1, lambda: answers.wait(HANGS_S) and "late", undo)
     assert undone == []
     answers.set()
-    assert done.wait(60)
+    assert done.wait(HANGS_S)
     assert undone == ["late"]
     assert calls.call_within(60, lambda: 7) == 7

@@ -1,10 +1,10 @@
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile as sf
 
+from patience import HANGS_S, until
 from vbdesk.capture.speech_meter import SpeechCounter, SpeechMeter
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
@@ -62,12 +62,10 @@ def test_the_meter_hears_in_its_own_thread_and_ends(spoken):
     samples, rate = spoken
     meter = SpeechMeter(rate)
     meter.feed(samples[: 5 * rate])
-    deadline = time.monotonic() + 60
-    while meter.so_far().speech_s == 0 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: meter.so_far().speech_s > 0)
     assert meter.so_far().speech_s > 1
     meter.begin_task()
     assert meter.so_far().task_speech_s == 0
     meter.stop()
-    meter.join(60)
+    meter.join(HANGS_S)
     assert not meter._thread.is_alive()

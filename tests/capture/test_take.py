@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from patience import until
+from patience import HANGS_S, until
 from vbdesk import __version__
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, TaskStart, read_take
 from vbdesk.capture.microphone import FileMicrophone
@@ -149,13 +149,13 @@ def test_a_slow_disk_is_neither_a_stall_nor_a_loss(new_recorder, microphone):
     class SlowDisk(EncryptedTakeWriter):
         def append(self, frames):
             hangs.set()
-            assert works_again.wait(60)
+            assert works_again.wait(HANGS_S)
             super().append(frames)
 
     recorder = new_recorder(clock=clock, open_writer=SlowDisk)
     recorder.start(microphone.device)
     microphone.play(1)
-    assert hangs.wait(60)
+    assert hangs.wait(HANGS_S)
     for _ in range(4):  # the microphone continues
         clock.advance(1.0)
         microphone.play(1)

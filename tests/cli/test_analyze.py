@@ -9,6 +9,7 @@ import pytest
 import soundfile as sf
 from typer.testing import CliRunner
 
+from patience import HANGS_S
 from vbdesk.cli.main import app
 from vbdesk.contract.results import ModelResult, SignResult
 from vbdesk.language import Language, reading_in
@@ -161,7 +162,11 @@ def test_an_unknown_sign_has_no_evidence(run):
 def test_a_full_disk_behind_the_output_is_said_in_one_line(arguments):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "vbdesk", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            [sys.executable, "-m", "vbdesk", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=HANGS_S,
         )
     assert done.returncode == 1
     assert done.stderr == "Nothing more can be written: No space left on device. Free some space and try again.\n"
@@ -172,7 +177,7 @@ def test_a_refusal_at_the_shell_is_one_line_without_a_traceback(tmp_path):
         [sys.executable, "-m", "vbdesk", "analyze", tmp_path / "none.wav", "--sign", "stress"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

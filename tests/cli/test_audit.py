@@ -10,7 +10,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
-from patience import PATIENCE_S
+from patience import HANGS_S
 from vbdesk.cli.main import app
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
@@ -52,7 +52,7 @@ def folder(tmp_path):
     ProfileStore(tmp_path).save(PROFILE)
     folder = library_folder(tmp_path, PROFILE.profile_id)
     for part in (AuditPart.DESK, AuditPart.COMMAND_LINE):
-        library = LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=PATIENCE_S), part=part)
+        library = LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=HANGS_S), part=part)
         library.note(AuditAction.EXPORTED, "take-1", "csv")
         library.close()
     return folder
@@ -119,10 +119,10 @@ def test_without_the_right_key_it_says_what_is_missing(folder, tmp_path, backend
 
 def test_a_restored_copy_is_accepted_and_the_log_keeps_it(folder, tmp_path):
     shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
-    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=PATIENCE_S))) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=HANGS_S))) as library:
         library.change_settings(paused=True)
     shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
-    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=PATIENCE_S))) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=HANGS_S))) as library:
         assert library.findings == (OLDER_COPY, HELD)
     done = audit("accept-copy", "--data-dir", tmp_path)
     assert (done.exit_code, done.stderr) == (0, "")
@@ -137,14 +137,14 @@ def test_an_unknown_profile_or_a_library_that_is_not_there_is_said(folder, tmp_p
     assert audit("verify", "--data-dir", tmp_path, "--profile", "nobody").exit_code == 2
     ProfileStore(tmp_path).save(replace(PROFILE, profile_id="p-2", name="New"))
     key = base64.b64encode(bytes(32)).decode()
-    KeyringVault(read_timeout_s=PATIENCE_S).set("profile/p-2/library-key", key)
+    KeyringVault(read_timeout_s=HANGS_S).set("profile/p-2/library-key", key)
     done = audit("verify", "--data-dir", tmp_path, "--profile", "New")
     assert (done.exit_code, done.stderr) == (1, "There are no recordings here yet.\n")
 
 
 def test_an_older_list_put_back_is_not_called_unchanged(folder, tmp_path):
     shutil.copy(folder / "library.sqlite", tmp_path / "yesterday")
-    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=PATIENCE_S))) as library:
+    with closing(LockedLibrary(PROFILE, folder, KeyringVault(read_timeout_s=HANGS_S))) as library:
         library.change_settings(paused=True)
     shutil.copy(tmp_path / "yesterday", folder / "library.sqlite")
     before = contents(folder)

@@ -15,7 +15,7 @@ import soundfile as sf
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
-from patience import PATIENCE_S
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.main import app
 from vbdesk.cli.sync import send_waiting
@@ -99,7 +99,7 @@ class Computer:
             opened = LockedLibrary(
                 self.profile,
                 library_folder(self.folder, self.profile.profile_id),
-                KeyringVault(read_timeout_s=PATIENCE_S),
+                KeyringVault(read_timeout_s=HANGS_S),
             )
         yield opened
         opened.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.client.errors import BadSignature
 from vbdesk.client.local_service import LocalService, make_account
 
@@ -52,7 +53,7 @@ def test_every_example_of_the_guide_runs(surroundings, capsys):
     for language, example in examples():
         if language == "sh":
             done = subprocess.run(
-                ["bash", "-e"], input=example, text=True, capture_output=True, timeout=120, cwd=surroundings
+                ["bash", "-e"], input=example, text=True, capture_output=True, timeout=HANGS_S, cwd=surroundings
             )
             assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
             printed += done.stdout

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from patience import HANGS_S, until
 from vbdesk.cli.main import app
 
 DEMO = [sys.executable, "-m", "vbdesk", "demo"]
@@ -41,7 +42,7 @@ def test_the_demo_shows_a_result_for_every_sample_and_draws_the_chart(tmp_path):
     scratch.mkdir()
     here.mkdir()
     narrow = surroundings(scratch) | {"COLUMNS": "80"}
-    done = subprocess.run(DEMO, cwd=here, env=narrow, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(DEMO, cwd=here, env=narrow, capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     assert "…" not in done.stdout
     assert len(re.findall(r" \d\.\d\d to \d\.\d\d  \d\.\d\d ", done.stdout)) == 6
@@ -64,24 +65,21 @@ def test_ctrl_c_leaves_nothing_running(tmp_path):
         DEMO, cwd=tmp_path, env=surroundings(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        deadline = time.monotonic() + 60
-        while not any(" serve " in command for command in processes_in(tmp_path)):
-            assert time.monotonic() < deadline, "the service was never started"
-            assert demo.poll() is None
-            time.sleep(0.1)
+        until(
+            lambda: demo.poll() is not None or any(" serve " in command for command in processes_in(tmp_path)),
+            "the service to be started",
+        )
+        assert demo.poll() is None
         time.sleep(1.0)
         demo.send_signal(signal.SIGINT)
-        _, errors = demo.communicate(timeout=300)
+        _, errors = demo.communicate(timeout=HANGS_S)
     finally:
         demo.kill()
         demo.wait()
     assert demo.returncode == 130
     assert errors.strip().splitlines()[-1] == "Stopped; nothing is left running."
     assert "Traceback" not in errors
-    deadline = time.monotonic() + 60
-    while processes_in(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert processes_in(tmp_path) == []
+    until(lambda: processes_in(tmp_path) == [], "all processes to end")
     assert list(tmp_path.glob("vbdesk-demo-*")) == []
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from patience import HANGS_S
 from vbdesk.cli.connection import open_client
 from vbdesk.client import AudioSource, CaptivePortal, ConnectionFailed, FailureCause, Target
 from vbdesk.client.errors import InsufficientCredits, NotFound, RateLimited
@@ -150,10 +151,10 @@ def test_ctrl_c_ends_a_wait_in_order(near_service):
             stdout=subprocess.PIPE,
             text=True,
         )
-        silent.settimeout(300)
+        silent.settimeout(HANGS_S)
         silent.accept()[0].close()  # the first attempt; it retries
         waiting.send_signal(signal.SIGINT)
-        out, err = waiting.communicate(timeout=300)
+        out, err = waiting.communicate(timeout=HANGS_S)
     assert (waiting.returncode, out, err) == (130, "", "Stopped. What was done is kept.\n")
 
 

@@ -15,6 +15,7 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.locked_library import LockedProfile
@@ -326,7 +327,7 @@ def test_ctrl_c_in_the_middle_stops_in_order_and_the_next_run_goes_on(
         if "/analyze" in request.url.path:
             near_service.answer = answer
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            assert told_to_stop[0].wait(60)
+            assert told_to_stop[0].wait(HANGS_S)
         return response
 
     near_service.answer = press_ctrl_c_after_the_first
@@ -409,7 +410,7 @@ class IdleSyncWorker:
         (event,) = self.line.events()
         self.line.begin_upload(event)
         self.line.postpone(event, utc_now() + timedelta(minutes=15), "Tried 6 times in vain.")
-        stop.wait(60)
+        stop.wait(HANGS_S)
 
 
 def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile, vault, capsys):

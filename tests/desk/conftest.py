@@ -5,7 +5,6 @@ import functools
 import gc
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from patience import seconds_left, until
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
@@ -44,7 +44,6 @@ sys.path.append(str(Path(__file__).parent))
 from gui_guard import GuiGuard
 
 GUARD = GuiGuard()
-HANGS_S = 60.0  # only ends a test that hangs; takes a fraction of a second on a quiet machine
 
 
 def pytest_collection_modifyitems(items):
@@ -82,11 +81,20 @@ def gui_guard():
 class PatientBot(QtBot):
     """Waits for conditions and signals as long as a busy machine needs."""
 
-    def waitUntil(self, callback, *, timeout=round(1000 * HANGS_S)):
-        super().waitUntil(callback, timeout=timeout)
+    def waitUntil(self, callback):
+        super().waitUntil(callback, timeout=round(1000 * seconds_left()))
 
-    def waitSignal(self, signal, *, timeout=round(1000 * HANGS_S), **options):
-        return super().waitSignal(signal, timeout=timeout, **options)
+    def waitSignal(self, signal, **options):
+        return super().waitSignal(signal, **{"timeout": round(1000 * seconds_left())} | options)
+
+    def waitSignals(self, signals, **options):
+        return super().waitSignals(signals, timeout=round(1000 * seconds_left()), **options)
+
+    def waitExposed(self, widget):
+        return super().waitExposed(widget, timeout=round(1000 * seconds_left()))
+
+    def waitActive(self, widget):
+        return super().waitActive(widget, timeout=round(1000 * seconds_left()))
 
     def settle(self):
         """Deliver what is posted, and what that posts: layouts follow their contents."""
@@ -115,12 +123,13 @@ def look(qapp):
     load_shipped_files()
     formats.load()
     yield
-    deadline = time.monotonic() + HANGS_S
-    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+
+    def threads():
         qapp.processEvents()
-        time.sleep(0.01)
+        return [thread.name for thread in set(threading.enumerate()) - before]
+
+    until(lambda: not threads(), lambda: f"these threads to end: {threads()}")
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    assert not [thread.name for thread in set(threading.enumerate()) - before]
     timers = [timer for top in QApplication.topLevelWidgets() for timer in top.findChildren(QTimer)]
     assert not [timer for timer in timers if timer.isActive()]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.service_keys import ServiceKeys
@@ -54,7 +55,7 @@ sys.exit(run(ports, Scheme.LIGHT, begin=begin))
 def test_the_event_of_the_system_opens_the_bundle(tmp_path):
     bundle = tmp_path / "stick" / "monday.vbundle"
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "data"), str(bundle)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANGS_S)
     assert (done.returncode, done.stdout) == (0, f"{bundle}\n"), done.stderr
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import httpx
 import numpy as np
 
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.client import Client, RetryRule
@@ -31,7 +32,7 @@ class HoldingStorage(httpx.BaseTransport):
             self.puts += 1
             for _ in request.stream:
                 self.under_way.set()
-                self.go_on.wait(60)
+                self.go_on.wait(HANGS_S)
             return httpx.Response(200)
         if request.url.path.endswith("/uploads"):
             grant = {
@@ -152,7 +153,7 @@ class SlowMicrophone(FileMicrophone):
 
     def open(self, device, sink, on_end):
         self.opening.set()
-        self.go_on.wait(60)
+        self.go_on.wait(HANGS_S)
         return super().open(device, sink, on_end)
 
 

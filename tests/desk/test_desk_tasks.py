@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QApplication
 
+from patience import HANGS_S, until
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
 from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
 
@@ -132,8 +133,7 @@ def test_closing_waits_for_what_runs(qtbot, receiver):
     ended = []
 
     def work(context):
-        while not context.cancelled:
-            time.sleep(0.01)
+        until(lambda: context.cancelled)
         ended.append(True)
 
     owner.start(work)
@@ -145,7 +145,7 @@ def test_closing_waits_for_what_runs(qtbot, receiver):
 def test_closing_does_not_wait_for_ever(qtbot, receiver):
     owner = TaskOwner()
     answered = threading.Event()
-    owner.start(lambda context: answered.wait(60), receiver.done)
+    owner.start(lambda context: answered.wait(HANGS_S), receiver.done)
     with qtbot.waitSignal(owner.all_ended):
         owner.close(patience_s=0.2)
     assert owner.busy
@@ -159,7 +159,7 @@ def test_a_long_lived_thread_is_woken_to_stop(qtbot):
 
     def run(stop):
         while not stop.is_set():
-            wake.wait(30)
+            wake.wait(HANGS_S)
 
     thread = LongLived(run, wake.set, "courier")
     thread.start()

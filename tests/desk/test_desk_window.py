@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
@@ -48,7 +49,7 @@ def test_a_window_that_closes_while_a_library_is_opened_closes_the_library(qtbot
 
     def slow(profile, ports):
         begun.set()
-        assert closing.wait(120)
+        assert closing.wait(HANGS_S)
         return open_library(profile, ports)
 
     monkeypatch.setattr(app, "open_library", slow)

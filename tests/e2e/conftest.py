@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import seconds_left
+
 DESK_SESSION = Path(__file__).parent / "rig" / "desk-session"
 PROGRAMS = (
     "pulseaudio",
@@ -23,7 +25,6 @@ PROGRAMS = (
     "scrot",
 )
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
-SESSION_ENDS_S = 900  # ends a test that hangs, on a machine ten times slower than a laptop
 LEFT_TO_THE_SESSION = {"PYTHON_KEYRING_BACKEND", "QT_QPA_PLATFORM"}
 
 
@@ -44,7 +45,7 @@ def desk_session():
             env={name: value for name, value in os.environ.items() if name not in LEFT_TO_THE_SESSION},
             capture_output=True,
             text=True,
-            timeout=SESSION_ENDS_S,
+            timeout=seconds_left(),
             check=False,
         )
 

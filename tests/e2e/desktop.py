@@ -7,11 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import patience
+from patience import seconds_left
 
 RIG = Path(__file__).parent / "rig"
 PROGRAM = "vbdesk"
-HANGS_S = 120.0  # only ends a test that hangs; takes a second on a quiet machine
 START_UP_S = 3.0
 LOOK_EVERY_S = 0.2
 
@@ -53,7 +58,7 @@ class Desktop:
         """Close the window as its owner would and return the exit status."""
         assert self._program is not None
         subprocess.run(["xdotool", "key", "alt+F4"], check=True)
-        return self._program.wait(HANGS_S)
+        return self._program.wait(seconds_left())
 
     def fill_disk_at(self, file_bytes: int) -> None:
         """Let no file of the program grow beyond this, as if the disk were full then."""
@@ -68,7 +73,7 @@ class Desktop:
 
     def wait(self, role: str, name: str) -> None:
         """Wait until something with this role and name shows."""
-        self._a11y("wait", PROGRAM, role, name, f"{HANGS_S:g}")
+        self._a11y("wait", PROGRAM, role, name, f"{seconds_left():g}")
 
     def press(self, role: str, name: str) -> None:
         """Press, click or toggle it."""
@@ -134,15 +139,17 @@ class Desktop:
 
     def _at(self, role: str, name: str, verb: str) -> str:
         """Try immediately, and wait for the widget only after a failure: finding it is expensive."""
-        ends_at = time.monotonic() + HANGS_S
-        while True:
-            try:
-                return self._a11y(verb, PROGRAM, role, name)
-            except AssertionError:
-                if time.monotonic() > ends_at:
-                    raise
-                self.wait(role, name)
-                time.sleep(LOOK_EVERY_S)
+        done: list[str] = []
+
+        def does() -> bool:
+            with suppress(AssertionError):
+                done.append(self._a11y(verb, PROGRAM, role, name))
+                return True
+            self.wait(role, name)
+            return False
+
+        until(does, f"{role} {name} to {verb}")
+        return done[0]
 
     def _does(self, verb: str, *arguments: str) -> bool:
         try:
@@ -159,9 +166,5 @@ class Desktop:
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until `condition()` holds."""
-    deadline = time.monotonic() + HANGS_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited in vain: {what}")
-        time.sleep(LOOK_EVERY_S)
+    """Wait until `condition()` holds; a look takes a program of its own."""
+    patience.until(condition, what, LOOK_EVERY_S)

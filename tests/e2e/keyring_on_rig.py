@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import secretstorage
-from desktop import HANGS_S, Desktop
+from desktop import Desktop
 
+from patience import until
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_key
 from vbdesk.outbox.profiles.vault import KeyringVault, VaultError, VaultFailed, VaultWaiting, keyring_name
 
@@ -43,10 +44,7 @@ def connected(folder: Path) -> dict[str, object]:
     control("die")
     dead = settled(vault)
     control("start")
-    deadline = time.monotonic() + HANGS_S
-    while (found := settled(vault)) == VaultFailed.__name__ and time.monotonic() < deadline:
-        pass
-    return {"connections": len(connections), "dead": dead, "started": found}
+    return {"connections": len(connections), "dead": dead, "started": settled(vault, VaultFailed.__name__)}
 
 
 def absent(folder: Path) -> dict[str, object]:
@@ -117,12 +115,14 @@ def error_of(vault: KeyringVault) -> str | None:
         return type(error).__name__
 
 
-def settled(vault: KeyringVault) -> str | None:
+def settled(vault: KeyringVault, *passing: str) -> str | None:
     """What comes of asking until the keyring answers: a busy computer takes longer than the vault waits."""
-    deadline = time.monotonic() + HANGS_S
-    while (found := error_of(vault)) == VaultWaiting.__name__ and time.monotonic() < deadline:
-        pass
-    return found
+
+    def answers() -> list[str | None]:
+        found = error_of(vault)
+        return [] if found in (VaultWaiting.__name__, *passing) else [found]
+
+    return until(answers, "an answer of the keyring")[0]
 
 
 if __name__ == "__main__":

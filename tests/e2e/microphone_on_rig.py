@@ -20,6 +20,7 @@ import soxr
 from desktop import until
 from scipy.fft import irfft, next_fast_len, rfft
 
+from patience import HANGS_S
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.device_choice import DeviceChoice
 from vbdesk.capture.devices import Device, DeviceWatch, PortAudioLister
@@ -153,7 +154,7 @@ def ended_by(rig: Rig, device: str, *fault: str) -> dict[str, object]:
         sound["certain_s"], sound["before_s"] = rig.noting.certain_s, rig.recorder.elapsed_s
         subprocess.run(["mic-ctl", *fault], check=True)
         sound["after_s"] = rig.recorder.elapsed_s
-        rig.ended.wait(60)
+        rig.ended.wait(HANGS_S)
 
     return rig.record(device, happens) | sound
 
@@ -198,7 +199,7 @@ def hangs(rig: Rig) -> dict[str, object]:
     def freeze() -> None:
         sound["before_s"] = recorded(rig, 2.0)
         with frozen():
-            rig.ended.wait(60)
+            rig.ended.wait(HANGS_S)
 
     return rig.record("Studio Mic", freeze) | sound
 

@@ -8,7 +8,6 @@ of changes and spool, and the folder for temporary files; all the time while the
 import os
 import sys
 import threading
-import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
+from patience import HANGS_S, until
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.errors import NotFound
@@ -45,7 +45,6 @@ LIBRARY_KEY = bytes(range(32))
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
 WINDOW = 48
 WINDOWS = 200
-WITHIN_S = 300.0
 
 
 def windows_of(content):
@@ -132,7 +131,7 @@ def send(library, endpoint, credentials):
     sync_worker = threading.Thread(target=SyncWorker(library, connect, plan=Plan.ENTERPRISE).run, args=(stop,))
     sync_worker.start()
     try:
-        assert arrived.wait(WITHIN_S)
+        assert arrived.wait(HANGS_S)
     finally:
         stop.set()
         sync_worker.join()
@@ -207,10 +206,7 @@ def _encrypt(folder):
     service = LocalService(folder, os.urandom(32), workers=1)
     service.start()
     try:
-        ends_at = time.monotonic() + WITHIN_S
-        while service.encryption() is not LocalEncryption.COMPLETE:
-            assert time.monotonic() < ends_at
-            time.sleep(0.1)
+        until(lambda: service.encryption() is LocalEncryption.COMPLETE, "the encryption")
     finally:
         service.stop()
 

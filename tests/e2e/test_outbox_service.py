@@ -12,6 +12,8 @@ import pytest
 import soundfile as sf
 import soxr
 
+from patience import HANGS_S
+
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
 from processes import ProcessChain, Tally, play
@@ -92,7 +94,7 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
     library.subscribe(lambda: all(library.counts()[state] == 0 for state in ON_THEIR_WAY) and arrived.set())
     thread = threading.Thread(target=sync_worker.run, args=(stop,))
     thread.start()
-    assert arrived.wait(120)
+    assert arrived.wait(HANGS_S)
     stop.set()
     thread.join()
 

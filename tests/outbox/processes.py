@@ -24,6 +24,7 @@ from service_records import ServiceRecords, samples_sha256
 from socket_keyring import KeyringServer
 
 from free_ports import free_port
+from patience import HANGS_S, until
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
@@ -43,7 +44,6 @@ TARGET, COST = RecordingTarget("sign", "stress"), 10
 CREDITS = 10_000
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
 TAKE_S = 15.5
-SETTLED_WITHIN_S = 120.0
 ON_THEIR_WAY = "SELECT count(*) FROM recordings WHERE state IN ('waiting', 'uploading', 'submitted', 'running')"
 
 
@@ -60,7 +60,7 @@ class Proxy:
 
     def say(self, *words: str) -> dict[str, object]:
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(60)
+            line.settimeout(HANGS_S)
             line.connect(str(self._control))
             line.sendall((" ".join(words) + "\n").encode())
             answer = line.makefile().readline()
@@ -135,7 +135,7 @@ class Sender:
     def finish(self) -> None:
         """Wait until it ends normally, when nothing waits any more."""
         assert self._process is not None
-        self._process.wait(SETTLED_WITHIN_S)
+        self._process.wait(HANGS_S)
         self.kill()
         assert "Traceback" not in self._log.read_text(), self._log.read_text()
 
@@ -257,11 +257,14 @@ def look(library: Path, chain: ProcessChain, tally: Tally) -> None:
 
 
 def settle(library: Path, chain: ProcessChain, tally: Tally) -> None:
-    ends_at = time.monotonic() + SETTLED_WITHIN_S
-    while rows(library, ON_THEIR_WAY) != [(0,)]:
+    def settled() -> bool:
         look(library, chain, tally)
-        assert time.monotonic() < ends_at, f"nothing moves: {rows(library, 'SELECT state, reason FROM recordings')}"
-        time.sleep(0.25)
+        return rows(library, ON_THEIR_WAY) == [(0,)]
+
+    def what() -> str:
+        return f"all recordings to be sent: {rows(library, 'SELECT state, reason FROM recordings')}"
+
+    until(settled, what, look_every_s=0.25)
 
 
 def judge(folder: Path, chain: ProcessChain, digests: dict[str, str]) -> None:

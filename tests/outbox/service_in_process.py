@@ -20,6 +20,7 @@ from urllib.parse import unquote
 import httpx
 from service_records import ServiceRecords
 
+from patience import HANGS_S
 from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
@@ -109,7 +110,7 @@ class ServiceInProcess:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join(60)
+        self._thread.join(HANGS_S)
         self.records.close()
         close_context(self.context)
 
@@ -127,7 +128,7 @@ class ServiceInProcess:
     def exchange(self, request: httpx.Request, body: bytes, *, broken_off: bool = False) -> httpx.Response:
         """Answer a request; `broken_off`: only `body` arrives, then the connection breaks."""
         answering = self._answer(request, body, broken_off)
-        return asyncio.run_coroutine_threadsafe(answering, self._loop).result(60)
+        return asyncio.run_coroutine_threadsafe(answering, self._loop).result(HANGS_S)
 
     async def _answer(self, request: httpx.Request, body: bytes, broken_off: bool) -> httpx.Response:
         raw_path, _, query = request.url.raw_path.partition(b"?")
@@ -169,7 +170,7 @@ class ServiceInProcess:
         apps = [(self._counted(self._api), api), (self._store, store)]
         serving = run_servers(apps, self._ending, ready.set)
         self._serving = asyncio.run_coroutine_threadsafe(serving, self._loop)
-        assert ready.wait(60), "the service did not start"
+        assert ready.wait(HANGS_S), "the service did not start"
 
     def _counted(self, app: Any) -> Any:
         async def counting(scope: Any, receive: Any, send: Any) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from patience import HANGS_S
 from vbdesk.capture.crash_recovery import find_leftovers, inspect_leftovers, recover_parts
 from vbdesk.capture.damaged_take import salvage
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged, read_take
@@ -202,13 +203,13 @@ def test_a_look_for_takes_of_a_crash_waits_for_a_recovery_that_runs(library, mon
         parts = recover_parts(*given)
         arrived.clear()
         looker.start()
-        assert arrived.wait(120)
+        assert arrived.wait(HANGS_S)
         return parts
 
     monkeypatch.setattr(library.damaged, "_lock", Told(), raising=False)
     monkeypatch.setattr(damaged_takes, "recover_parts", looked_at)
     assert (library.damaged.recover_sound(take_id) if stored else library.damaged.recover(path)) == 2
-    looker.join(120)
+    looker.join(HANGS_S)
     found = library.leftovers()
     assert len(found.takes) == 2 and not found.damaged
     assert sum(take.duration_s for take in found.takes) == SECONDS - 1

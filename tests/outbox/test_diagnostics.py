@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 
+from patience import HANGS_S
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
@@ -589,7 +590,7 @@ def running(world):
     """The folder and the keyring of a running desk, with changes in the database's log."""
     with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
         library.mark_thread.ask_to_stop()  # writes its mark, and records that in the list
-        library.mark_thread.wait(60)
+        library.mark_thread.wait(HANGS_S)
         library.note(AuditAction.EXPORTED)
         whole = contents(world.folder)
     assert whole["library.sqlite-wal"]

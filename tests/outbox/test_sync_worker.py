@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
+from patience import HANGS_S
 from vbdesk.clock import SystemClock
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.outbox.library.library import NotAllowed
@@ -370,9 +371,9 @@ def test_the_loop_runs_in_a_thread_and_stops_when_told(library, waiting, new_syn
     thread.start()
     take_id = waiting()
     library.subscribe(lambda: state(library, take_id) is OutboxState.SUBMITTED and done.set())
-    assert done.wait(60)
+    assert done.wait(HANGS_S)
     stop.set()
-    thread.join(60)
+    thread.join(HANGS_S)
     assert not thread.is_alive()
 
 
@@ -391,10 +392,10 @@ def test_a_disk_that_is_full_at_the_start_does_not_end_the_loop(
     disk.full = True
     thread = threading.Thread(target=sync_worker.run, args=(stop,))
     thread.start()
-    assert said.wait(60)
+    assert said.wait(HANGS_S)
     disk.make_room()
     library.subscribe(lambda: state(library, take_id) is OutboxState.SUBMITTED and sent.set())
     sync_worker.resume()
-    assert sent.wait(60)
+    assert sent.wait(HANGS_S)
     stop.set()
-    thread.join(60)
+    thread.join(HANGS_S)

@@ -8,7 +8,7 @@ from keyring.backends import null
 from keyring.compat.properties import classproperty
 from keyring.errors import InitError, KeyringLocked, NoKeyringError, PasswordDeleteError
 
-from patience import PATIENCE_S
+from patience import HANGS_S
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import (
@@ -62,7 +62,7 @@ class Keyring(KeyringBackend):
             raise self.failure
         if self.locked:
             self.asked += 1
-            assert self.answered.wait(PATIENCE_S)
+            assert self.answered.wait(HANGS_S)
             self.answered.clear()
             if self.locked:
                 raise KeyringLocked("dismissed")
@@ -107,9 +107,7 @@ def settled(vault):
     return retry_while_waiting(lambda: vault.get(NAME), lambda sentence: None, threading.Event().wait)
 
 
-@pytest.mark.parametrize(
-    "make", [MemoryVault, lambda: KeyringVault(read_timeout_s=PATIENCE_S)], ids=["memory", "keyring"]
-)
+@pytest.mark.parametrize("make", [MemoryVault, lambda: KeyringVault(read_timeout_s=HANGS_S)], ids=["memory", "keyring"])
 def test_a_vault_keeps_and_forgets(make, backend):
     vault = make()
     assert vault.get(NAME) is None
@@ -132,7 +130,7 @@ def test_a_vault_keeps_and_forgets(make, backend):
 )
 def test_each_failure_of_the_keyring_has_its_sentence(backend, failure, error, words):
     backend.failure = failure
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     for call in (lambda: vault.get("n"), lambda: vault.set("n", "s3cret"), lambda: vault.delete("n")):
         with pytest.raises(error, match=words) as raised:
             call()
@@ -152,7 +150,7 @@ def test_a_reader_is_not_kept_by_a_dialog_and_gets_the_secret_once_it_is_answere
 
 
 def test_a_dismissed_dialog_is_not_opened_again_until_a_person_wants_it(backend):
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     vault.set(NAME, "one")
     backend.locked = True
     backend.answer(unlock=False)
@@ -178,7 +176,7 @@ def test_a_dialog_dismissed_after_its_reader_went_is_remembered_too(backend):
 
 
 def test_what_a_person_enters_is_asked_for_even_after_a_dismissal(backend):
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     backend.locked = True
     backend.answer(unlock=False)
     with pytest.raises(VaultLocked):
@@ -189,7 +187,7 @@ def test_what_a_person_enters_is_asked_for_even_after_a_dismissal(backend):
 
 
 def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     vault.set_without_prompt(NAME, "one")
     assert vault.get(NAME) == "one"
     backend.locked = True
@@ -213,7 +211,7 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
 
 
 def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, monkeypatch):
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     vault.set(NAME, "one")
     assert vault.get_without_prompt(NAME) == "one"
     assert vault.get_without_prompt("another") is None
@@ -255,7 +253,7 @@ def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
 def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dialog(
     backend, library, new_take, new_sync_worker, service, drive
 ):
-    vault = KeyringVault(read_timeout_s=PATIENCE_S)
+    vault = KeyringVault(read_timeout_s=HANGS_S)
     vault.set(NAME, "right-key")
     backend.locked = True
     backend.answer(unlock=False)
@@ -280,7 +278,7 @@ def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dia
 def test_a_keyring_that_forgets_or_writes_a_file_is_not_used(unsafe):
     with installed(unsafe):
         with pytest.raises(VaultMissing, match="does not keep keys safe"):
-            KeyringVault(read_timeout_s=PATIENCE_S).set(NAME, "one")
+            KeyringVault(read_timeout_s=HANGS_S).set(NAME, "one")
         with pytest.raises(VaultMissing):
             keyring_name()
 
@@ -289,7 +287,7 @@ def test_a_keyring_that_is_started_later_is_found(monkeypatch):
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
     with installed(keyring.backends.fail.Keyring()):
-        vault = KeyringVault(read_timeout_s=PATIENCE_S)
+        vault = KeyringVault(read_timeout_s=HANGS_S)
         with pytest.raises(VaultMissing):
             vault.get(NAME)
         with pytest.raises(VaultMissing, match="no keyring"):

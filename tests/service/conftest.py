@@ -25,6 +25,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection
 
+from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.app import create_app
@@ -151,7 +152,7 @@ class RunningService:
 
     def client(self, account: TestAccount | None = None) -> httpx.Client:
         headers = account.headers if account else {}
-        client = httpx.Client(base_url=self.base_url, headers=headers, timeout=120, trust_env=False)
+        client = httpx.Client(base_url=self.base_url, headers=headers, timeout=HANGS_S, trust_env=False)
         self._clients.append(client)
         return client
 
@@ -340,11 +341,11 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: _run(loop, run_servers(list(apps), stop, ready.set, **options)))
     thread.start()
-    assert ready.wait(60), "the service did not start"
+    assert ready.wait(HANGS_S), "the service did not start"
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(60)
+        thread.join(HANGS_S)
         assert not thread.is_alive(), "the service did not stop"
 
     return end

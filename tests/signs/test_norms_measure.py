@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 import soundfile as sf
 from typer.testing import CliRunner
 
+from patience import until
 from vbdesk.cli.main import app
 from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
@@ -219,11 +219,8 @@ def test_a_killed_run_resumes_and_gives_the_same_file(recordings, tmp_path):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    ends_at = time.monotonic() + 600
-    while not (journal.exists() and journal.read_text().count("\n") >= 2):
-        assert killed.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
+    until(lambda: killed.poll() is not None or (journal.exists() and journal.read_text().count("\n") >= 2))
+    assert killed.poll() is None, "it ended before it could be killed"
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert not killed_out.exists()
@@ -242,18 +239,13 @@ def test_a_killed_run_resumes_and_gives_the_same_file(recordings, tmp_path):
     assert whole.exit_code == 0, whole.output
     assert "features 36" not in whole.stdout or "speakers 6, recordings 6" in whole.stdout
     assert killed_out.read_bytes() == (tmp_path / "whole.toml").read_bytes()
-    assert not _processes_of(killed.pid)
+    until(lambda: not _processes_of(killed.pid), "the processes of the killed command to end")
 
 
 def _processes_of(session):
     """Processes still alive in the session of a killed command."""
-    deadline = time.monotonic() + 60
-    alive = [session]
-    while alive and time.monotonic() < deadline:
-        listed = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True).stdout
-        alive = [int(pid) for pid in listed.split() if int(pid) != os.getpid()]
-        time.sleep(0.05)
-    return alive
+    listed = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True).stdout
+    return [int(pid) for pid in listed.split() if int(pid) != os.getpid()]
 
 
 def test_a_group_that_is_too_small_writes_nothing_and_says_why(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from counted_calls import calls_of
 from PySide6.QtCore import Qt
 
+from patience import HANGS_S
 from vbdesk.client.groups import Groups
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
@@ -248,7 +249,7 @@ def test_an_erased_subject_leaves_the_cohort_even_while_its_history_is_read(
         answer = ask(groups, group_id)
         if group_id == "a-2":
             asked.set()
-            assert erased.wait(120)
+            assert erased.wait(HANGS_S)
         return answer
 
     monkeypatch.setattr(Groups, "trajectory", late)
@@ -353,7 +354,7 @@ def test_a_group_that_could_not_be_read_says_nothing_about_the_next_one(network,
     def aggregate(groups, group_id):
         if group_id == "study-1":
             return AggregateRead.model_validate(study)
-        assert moved_on.wait(120)
+        assert moved_on.wait(HANGS_S)
         raise ValueError
 
     monkeypatch.setattr(Groups, "aggregate", aggregate)
@@ -378,7 +379,7 @@ def test_nothing_is_shown_of_the_last_group_once_a_faulty_id_was_entered(study, 
 
     def aggregate(groups, group_id):
         asked.set()
-        assert moved_on.wait(120)
+        assert moved_on.wait(HANGS_S)
         return AggregateRead.model_validate(study)
 
     monkeypatch.setattr(Groups, "aggregate", aggregate)

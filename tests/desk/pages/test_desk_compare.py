@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QLabel, QWidget
 
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.contract.levels import Level
@@ -23,8 +24,6 @@ from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.states import OutboxState
-
-HANGS_S = 60.0  # only ends a test that hangs
 
 
 def changed(job, signal=None, feature=None, place=2, **result):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.course_actions import CorrectionRead, CourseChange
@@ -168,7 +169,7 @@ def slow_question(monkeypatch):
     def slow(self, context, before):
         if held.acquire(blocking=False):
             asking.set()
-            assert go_on.wait(120)
+            assert go_on.wait(HANGS_S)
         return question(self, context, before)
 
     monkeypatch.setattr(CorrectionRead, "here", slow)

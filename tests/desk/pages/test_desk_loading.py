@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_outbox_page, build_subject_page, build_subjects_page
@@ -20,7 +21,7 @@ def gate(monkeypatch):
         method = getattr(target, name)
 
         def held(*args, **more):
-            assert opened.wait(60)
+            assert opened.wait(HANGS_S)
             return method(*args, **more)
 
         monkeypatch.setattr(target, name, held)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
+from patience import HANGS_S
 from vbdesk.desk.cohort.view_model import Unread
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.models.result_source import ResultSource
@@ -27,7 +28,7 @@ def held(monkeypatch, owner, name):
 
     def slow(*arguments, **options):
         begun.set()
-        assert go_on.wait(120)
+        assert go_on.wait(HANGS_S)
         return method(*arguments, **options)
 
     monkeypatch.setattr(owner, name, slow)

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.desk.models.playback import Playback
@@ -21,7 +22,7 @@ class SlowPlayer(SilentPlayer):
 
     def play(self):
         self.opening.set()
-        assert self.may_open.wait(120)
+        assert self.may_open.wait(HANGS_S)
         super().play()
 
 
@@ -42,7 +43,7 @@ def playback(tasks, player, qtbot):
 @pytest.mark.parametrize("stop", [Playback.toggle, Playback.close], ids=["paused", "left"])
 def test_a_recording_that_is_stopped_while_the_loudspeaker_opens_stays_silent(playback, player, tasks, qtbot, stop):
     playback.toggle()
-    assert player.opening.wait(120)
+    assert player.opening.wait(HANGS_S)
     stop(playback)
     player.may_open.set()
     qtbot.waitUntil(lambda: not tasks.busy)

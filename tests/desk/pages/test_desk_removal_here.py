@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.client.local_service import LocalServiceFailed
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.outbox.library.states import OutboxState as S
@@ -25,7 +26,7 @@ class Eraser:
 
     def __call__(self, data_dir, key, account_id, job_ids, upload_refs=(), *, sound_only):
         assert key == SERVICE_KEY
-        self.may_go_on.wait(60)
+        self.may_go_on.wait(HANGS_S)
         if self.fails:
             raise LocalServiceFailed("The service on this computer could not erase the recording. It is away.")
         self.asked.append((account_id, tuple(job_ids), sound_only))

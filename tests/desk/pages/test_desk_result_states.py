@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
+from patience import HANGS_S
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.longitudinal import TrajectoryRead
@@ -258,7 +259,7 @@ def slow(network):
     quick = network.answer
 
     def answer(request: httpx.Request) -> httpx.Response:
-        let.wait(60)
+        let.wait(HANGS_S)
         return quick(request)
 
     network.answer = answer

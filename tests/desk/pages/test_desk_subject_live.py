@@ -14,6 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
+from patience import HANGS_S
 from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.shell.all_pages import build_subject_page
@@ -37,7 +38,7 @@ class SlowService:
         self.answer, knowing.answer = knowing.answer, self._answer
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        assert self.gate.wait(60)
+        assert self.gate.wait(HANGS_S)
         parts = request.url.path.split("/")
         if parts[-1] == "jobs" and parts[-3] == "groups":
             jobs = [
@@ -139,7 +140,7 @@ def test_a_failure_to_read_another_subject_says_nothing_about_the_one_shown(page
     def fail_late(read, context, task):
         if read.group_id == SUBJECT:
             return ask(read, context, task)
-        assert go_on.wait(120)
+        assert go_on.wait(HANGS_S)
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(SubjectRead, "ask", fail_late)

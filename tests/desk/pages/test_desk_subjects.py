@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea
 
+from patience import HANGS_S
 from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.models.opened_results import OpenedResults
@@ -111,7 +112,7 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     def late(name):
         if name == KEPT_AS:
             begun.set()
-            assert changed.wait(120)
+            assert changed.wait(HANGS_S)
         return read(name)
 
     monkeypatch.setattr(workspace.library.responses, "read", late)

@@ -7,6 +7,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import Qt
 
+from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.microphone import MicrophoneError
 from vbdesk.capture.protocols import protocols
@@ -192,7 +193,7 @@ def test_a_recording_of_the_library_that_is_read_late_does_not_replace_the_revie
     user.page.check.keep.click()
     user.waits_for(user.outbox)
     go_on, get = threading.Event(), user.workspace.library.get
-    monkeypatch.setattr(user.workspace.library, "get", lambda take_id: (go_on.wait(120), get(take_id))[1])
+    monkeypatch.setattr(user.workspace.library, "get", lambda take_id: (go_on.wait(HANGS_S), get(take_id))[1])
     user.page.review.review_library(user.outbox()[0].take_id)
     user.enters_subject("ward4-0173")
     user.records(20)

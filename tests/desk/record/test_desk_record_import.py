@@ -9,6 +9,7 @@ import soundfile as sf
 from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt
 from PySide6.QtWidgets import QLineEdit
 
+from patience import HANGS_S
 from vbdesk.contract.catalog import Sign
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.record import import_model
@@ -249,7 +250,7 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
     gate = threading.Event()
 
     def slow(path):
-        gate.wait(600)
+        gate.wait(HANGS_S)
         return FileFacts(20.0, path.name)
 
     monkeypatch.setattr(import_model, "read_facts", slow)
@@ -327,7 +328,7 @@ def slow_disk(monkeypatch):
     def find(paths):
         if held.acquire(blocking=False):
             looking.set()
-            assert go_on.wait(120)
+            assert go_on.wait(HANGS_S)
             if faults:
                 raise faults[0]
         return look(paths)

@@ -16,6 +16,7 @@ from sample_audio import noise_wav
 from sample_results import result_json
 from typer.testing import CliRunner
 
+from patience import HANGS_S, until
 from vbdesk.cli.admin import app
 from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.erasure import repository as erasure_rows
@@ -95,7 +96,7 @@ def mint(client) -> dict:
 
 def put(grant: dict) -> httpx.Response:
     return httpx.put(
-        grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False, timeout=120
+        grant["upload_url"], content=AUDIO, headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
     )
 
 
@@ -272,7 +273,7 @@ def test_a_put_that_arrives_after_the_suspension_leaves_nothing(service, account
         yield AUDIO[1000:]
 
     answer = httpx.put(
-        grant["upload_url"], content=body(), headers=grant["required_headers"], trust_env=False, timeout=120
+        grant["upload_url"], content=body(), headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
     )
     assert (answer.status_code, "<Code>AccessDenied</Code>" in answer.text) == (403, True)
     assert stored(service) == []
@@ -305,7 +306,7 @@ def slow_submit(service, account, meanwhile) -> httpx.Response:
 
     headers = account.headers | {"Content-Type": "multipart/form-data; boundary=b"}
     url = f"{service.base_url}/v2/signs/stress/groups/late/analyze"
-    return httpx.post(url, content=body(), headers=headers, trust_env=False, timeout=60)
+    return httpx.post(url, content=body(), headers=headers, trust_env=False, timeout=HANGS_S)
 
 
 def stored(service) -> list[str]:
@@ -606,7 +607,9 @@ def test_submits_during_a_deletion_leave_nothing(start_service, postgresql):
     seen: Counter = Counter()
 
     def submit_on() -> None:
-        with httpx.Client(base_url=service.base_url, headers=account.headers, trust_env=False, timeout=60) as client:
+        with httpx.Client(
+            base_url=service.base_url, headers=account.headers, trust_env=False, timeout=HANGS_S
+        ) as client:
             while not stop.is_set():
                 seen[client.post("/v2/signs/stress/groups/g/analyze", files={"audio": AUDIO}).status_code] += 1
                 seen[client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).status_code] += 1
@@ -614,8 +617,7 @@ def test_submits_during_a_deletion_leave_nothing(start_service, postgresql):
     threads = [threading.Thread(target=submit_on) for _ in range(4)]
     for thread in threads:
         thread.start()
-    while seen[200] < 10:
-        time.sleep(0.05)
+    until(lambda: seen[200] >= 10, "10 answers")
     on_account(service, account, "delete", "--yes")
     stop.set()
     for thread in threads:

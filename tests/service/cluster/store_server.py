@@ -10,6 +10,7 @@ from typing import Any, Literal
 import httpx
 
 from free_ports import free_port
+from patience import HANGS_S
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
@@ -48,7 +49,7 @@ class StoreServer(ReadyProcess):
 
     def set_mood(self, **mood: Any) -> None:
         """Set how it treats requests, see `moods.Mood`; without arguments it works normally."""
-        httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False, timeout=120).raise_for_status()
+        httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False, timeout=HANGS_S).raise_for_status()
 
     def kept(self) -> ObjectFiles:
         """Return all stored objects, from its folder."""

@@ -10,6 +10,8 @@ import httpx
 import pytest
 from round_robin import RoundRobin
 
+from patience import HANGS_S
+
 
 class Named(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -47,7 +49,7 @@ def proxy(servers: list[http.server.ThreadingHTTPServer]) -> Iterator[RoundRobin
 
 
 def test_requests_of_one_connection_take_turns(proxy: RoundRobin) -> None:
-    with httpx.Client(base_url=proxy.origin, trust_env=False, timeout=120) as client:
+    with httpx.Client(base_url=proxy.origin, trust_env=False, timeout=HANGS_S) as client:
         answers = [client.post("/", content=b"x" * size).text.split() for size in (0, 5, 300_000, 1)]
     assert [size for _, size in answers] == ["0", "5", "300000", "1"]
     ports = [port for port, _ in answers]
@@ -58,12 +60,12 @@ def test_server_that_takes_no_connections_is_passed_over(proxy: RoundRobin) -> N
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         proxy.servers[0] = nobody.getsockname()
-        with httpx.Client(base_url=proxy.origin, trust_env=False, timeout=120) as client:
+        with httpx.Client(base_url=proxy.origin, trust_env=False, timeout=HANGS_S) as client:
             assert len({client.post("/", content=b"").text for _ in range(4)}) == 1
 
 
 def test_cut_breaks_open_connections_and_takes_new_ones(proxy: RoundRobin) -> None:
-    with socket.create_connection(proxy.address) as open_one, httpx.Client(trust_env=False, timeout=120) as client:
+    with socket.create_connection(proxy.address) as open_one, httpx.Client(trust_env=False, timeout=HANGS_S) as client:
         assert client.post(proxy.origin, content=b"").is_success
         proxy.cut()
         with pytest.raises(ConnectionError):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from patience import HANGS_S
 from vbdesk.cli.admin import app
 from vbdesk.clock import SystemClock
 from vbdesk.service.accounts.service import AccountService
@@ -224,7 +225,7 @@ finally:
 def test_a_command_starts_without_what_analyses_servers_and_migrations_need(tmp_path):
     answer("account", "create", "--data-dir", tmp_path, "--name", "Desk")  # makes the tables
     command = [sys.executable, "-c", LISTS_ACCOUNTS, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=True)
     loaded = set(done.stdout.split())
     assert "sqlalchemy" in loaded
     assert not loaded & {"numpy", "scipy", "onnxruntime", "av", "fastapi", "uvicorn", "dbos", "alembic"}

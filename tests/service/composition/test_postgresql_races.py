@@ -2,7 +2,6 @@
 
 import http.server
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -14,6 +13,7 @@ from sample_audio import noise_wav
 from sample_results import result_json
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from patience import HANGS_S, until
 from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.service.composition.eraser import open_eraser
@@ -168,10 +168,9 @@ def test_the_engine_runs_what_was_submitted(make_pg_bench):
         runtime = Runtime(context, queue, workers=2, analysis=analyse_at_once, prepare_child=nothing_to_prepare)
         runtime.start()
         jobs = [before, *at_once([lambda: bench.submit_to("g", longitudinal=True)] * 6)]
-        ends_at = time.monotonic() + 120
-        while {bench.status(job) for job in jobs} != {"done"}:
-            assert time.monotonic() < ends_at, [bench.status(job) for job in jobs]
-            time.sleep(0.1)
+        until(
+            lambda: {bench.status(job) for job in jobs} == {"done"}, lambda: f"{[*map(bench.status, jobs)]} to be done"
+        )
         runtime.drain(2, threading.Event())
         runtime.stop()
     assert bench.credits() == 100_000 - 7 * 60
@@ -195,10 +194,7 @@ def test_the_engine_takes_short_recordings_before_long_ones_and_a_burst_beside_o
         answer = other.post(path, files={"audio": ("take.wav", noise_wav(15.5), "audio/wav")}).raise_for_status()
         runtime = Runtime(context, queue, workers=1, analysis=analyse_at_once, prepare_child=nothing_to_prepare)
         runtime.start()
-        ends_at = time.monotonic() + 120
-        while bench.status(long_one) != "done":
-            assert time.monotonic() < ends_at
-            time.sleep(0.1)
+        until(lambda: bench.status(long_one) == "done", "the long one to be done")
         runtime.drain(2, threading.Event())
         runtime.stop()
     with context.database.reading() as connection:
@@ -245,7 +241,7 @@ def test_a_transaction_that_met_a_deadlock_is_done_again(bench):
             tries[first] += 1
             groups.lock(connection, [first])
             if tries[first] == 1:
-                both_hold_one.wait(60)
+                both_hold_one.wait(HANGS_S)
             groups.lock(connection, [second])
 
         database.write(work)

@@ -6,8 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +16,11 @@ import typer
 from typer.testing import CliRunner
 
 from free_ports import free_port
+from patience import HANGS_S, until
 from vbdesk.cli.serve import serve
 from vbdesk.service.composition.process import StartRefused
 from vbdesk.service.composition.serve import serve as serve_here
 from vbdesk.service.kernel.settings import load_settings
-
-START_LIMIT_S = 300  # ends a test that hangs
-END_LIMIT_S = 60
 
 if sys.platform == "win32":
     pytest.skip("ends processes by POSIX signals", allow_module_level=True)
@@ -47,7 +43,7 @@ class Served:
     ready_file: Path
 
     def get(self, path: str) -> httpx.Response:
-        return httpx.get(self.base_url + path, trust_env=False, timeout=120)
+        return httpx.get(self.base_url + path, trust_env=False, timeout=HANGS_S)
 
 
 @pytest.fixture
@@ -61,7 +57,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Served]]:
         with (tmp_path / "serve.log").open("ab") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log)
         processes.append(process)
-        wait_for(lambda: ready_file.exists() or process.poll() is not None, START_LIMIT_S)
+        until(lambda: ready_file.exists() or process.poll() is not None, "the service to start")
         assert process.poll() is None, (tmp_path / "serve.log").read_text()
         ready = json.loads(ready_file.read_text())
         assert ready["pid"] == process.pid
@@ -73,13 +69,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Served]]:
         process.wait()
 
 
-def wait_for(condition: Callable[[], object], limit_s: float) -> None:
-    ends_at = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < ends_at, "waited in vain"
-        threading.Event().wait(0.05)
-
-
 def run_here(*options: str | Path):
     app = typer.Typer()
     app.command()(serve)
@@ -89,15 +78,15 @@ def run_here(*options: str | Path):
 def test_it_answers_when_the_ready_file_is_there_and_ends_cleanly_even_in_the_middle_of_a_request(start, tmp_path):
     served = start()
     assert served.get("/readyz").json() == {"status": "ok", "encryption": "off"}
-    assert httpx.put(served.storage_url + "/x", trust_env=False, timeout=120).status_code == 403
+    assert httpx.put(served.storage_url + "/x", trust_env=False, timeout=HANGS_S).status_code == 403
     refused = run_here("--data-dir", served.data_dir, "--port", 0, "--storage-port", 0)
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
     assert "Another vbdesk serve" in refused.stderr
     host, port = served.base_url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=HANGS_S) as connection:
         connection.sendall(b"POST /v2/groups HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         served.process.send_signal(signal.SIGTERM)
-        assert served.process.wait(END_LIMIT_S) == 0
+        assert served.process.wait(HANGS_S) == 0
     assert not served.ready_file.exists()
     assert "Traceback" not in (tmp_path / "serve.log").read_text()
 
@@ -113,14 +102,14 @@ def test_a_killed_service_starts_again_and_clears_what_was_half_written(start):
     again = start()
     assert list((again.data_dir / "objects" / ".incoming").iterdir()) == []
     again.process.send_signal(signal.SIGINT)
-    assert again.process.wait(END_LIMIT_S) == 0
+    assert again.process.wait(HANGS_S) == 0
 
 
 def test_it_ends_with_the_process_it_was_told_to_follow(start):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
         served = start("--parent-pid", str(parent.pid))
         parent.kill()
-    assert served.process.wait(END_LIMIT_S) == 0
+    assert served.process.wait(HANGS_S) == 0
 
 
 def test_a_taken_port_is_told_in_one_line(tmp_path):

@@ -1,11 +1,12 @@
 """The whole service in a process of its own: a real recording goes in, a result comes out, whatever is killed."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from served import Served, upload, wait_for_end
+
+from patience import until
 
 RECORDING = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 
@@ -46,8 +47,7 @@ def test_killed_in_the_middle_it_finishes_everything_after_its_restart(served: S
         reference = upload(client, RECORDING, "audio/flac")
         form = {"audio_upload_ref": (None, reference)}
         jobs = [client.post("/v2/models/pulse/analyze", files=form).json()["job_id"] for _ in range(4)]
-        while client.get(f"/v2/jobs/{jobs[0]}").json()["status"] == "queued":
-            time.sleep(0.01)
+        until(lambda: client.get(f"/v2/jobs/{jobs[0]}").json()["status"] != "queued")
     served.kill()
     served.start()
     with served.client() as client:

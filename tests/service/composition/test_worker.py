@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from patience import HANGS_S, until
 from vbdesk.cli.worker import worker
 from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
@@ -21,8 +21,6 @@ from vbdesk.service.kernel.db.credits import credit_entries
 
 if sys.platform == "win32":
     pytest.skip("stops processes by POSIX signals", allow_module_level=True)
-
-LIMIT_S = 60
 
 
 def run_here(*options):
@@ -62,7 +60,7 @@ class Worker:
             )
 
     def wait_ready(self):
-        wait_for(self._ready_file.exists)
+        until(self._ready_file.exists, "the worker to be ready")
         ready = json.loads(self._ready_file.read_text())
         assert (ready["pid"], ready["ops_url"]) == (self._process.pid, None)
         return ready["executor_id"]
@@ -72,7 +70,7 @@ class Worker:
 
     def end(self):
         self._process.terminate()
-        code = self._process.wait(LIMIT_S)
+        code = self._process.wait(HANGS_S)
         assert not self._ready_file.exists()
         return code
 
@@ -80,13 +78,6 @@ class Worker:
         with suppress(ProcessLookupError):
             self.send(signal.SIGKILL)
         self._process.wait()
-
-
-def wait_for(condition):
-    ends_at = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < ends_at, "waited in vain"
-        time.sleep(0.05)
 
 
 class LateQueue:
@@ -118,15 +109,15 @@ def test_a_worker_that_was_stopped_and_struck_out_comes_back_under_another_name_
     try:
         name = process.wait_ready()
         jobs = [bench.submit("/v2/signs/stress/analyze") for _ in range(3)]
-        wait_for(lambda: any(row(job).executor_id == name for job in jobs))
+        until(lambda: any(row(job).executor_id == name for job in jobs))
         process.send(signal.SIGSTOP)
         with context.database.writing() as connection:  # what a sweeper elsewhere does after a while
             executors.sign_off(connection, name)
             repository.take_from(connection, [name])
         assert {bench.status(job) for job in jobs} != {"done"}
         process.send(signal.SIGCONT)
-        wait_for(lambda: {bench.status(job) for job in jobs} == {"done"})
-        wait_for(signed_on)  # the jobs may be done before it has its new name
+        until(lambda: {bench.status(job) for job in jobs} == {"done"})
+        until(signed_on)  # the jobs may be done before it has its new name
         assert name not in signed_on()
         with context.database.reading() as connection:
             captures = [entry for entry in connection.execute(credit_entries.select()) if entry.kind == "capture"]

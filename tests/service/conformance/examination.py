@@ -5,7 +5,6 @@ import re
 import socket
 import ssl
 import sys
-import time
 import uuid
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+
+from patience import HANGS_S, until
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
@@ -139,8 +140,6 @@ LENGTH_RANGE = "X-Goog-Content-Length-Range" if ON_CLUSTERS else "X-Vbdesk-Conte
 """Name of the store's header that limits an upload's length."""
 STORES_OWN_HEADERS = {"X-Goog-If-Generation-Match": "0"} if ON_CLUSTERS else {}
 """Further headers for the store; on Google they make the address write-once."""
-WITHIN_S = 900 if ADDRESS else 90
-"""Timeout for a job; on an external service all tests share one queue."""
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
 
@@ -306,7 +305,7 @@ def named_account(name: str) -> Account:
 
 
 def caller(base_url: str, headers: dict[str, str] | None = None) -> httpx.Client:
-    return httpx.Client(base_url=base_url, headers=headers or {}, timeout=60, trust_env=False)
+    return httpx.Client(base_url=base_url, headers=headers or {}, timeout=HANGS_S, trust_env=False)
 
 
 def new_group() -> str:
@@ -339,15 +338,13 @@ def credits(api: httpx.Client) -> int:
     return balance
 
 
-def ended(api: httpx.Client, job_id: str, within_s: float = WITHIN_S) -> Any:
+def ended(api: httpx.Client, job_id: str) -> Any:
     """Wait until the job has ended and return it."""
-    ends_at = time.monotonic() + within_s
-    while True:
-        job = read(api, f"/v2/jobs/{job_id}")
-        if job["status"] in ENDS:
-            return job
-        assert time.monotonic() < ends_at, job
-        time.sleep(0.1)
+    return until(
+        lambda: (job := read(api, f"/v2/jobs/{job_id}"))["status"] in ENDS and job,
+        f"the end of {job_id}",
+        look_every_s=0.1,
+    )
 
 
 def done(api: httpx.Client, job_id: str) -> Any:
@@ -363,7 +360,7 @@ def mint(api: httpx.Client, content_type: str = "audio/flac", **more: Any) -> An
 def put(grant: Any, body: bytes, headers: dict[str, str] | None = None) -> httpx.Response:
     """PUT the bytes to storage, with the upload's headers unless others are given."""
     chosen = grant["required_headers"] if headers is None else headers
-    return httpx.put(grant["upload_url"], content=body, headers=chosen, timeout=60, trust_env=False)
+    return httpx.put(grant["upload_url"], content=body, headers=chosen, timeout=HANGS_S, trust_env=False)
 
 
 def upload(api: httpx.Client, body: bytes = SPEECH, content_type: str = "audio/flac") -> str:
@@ -378,7 +375,7 @@ def connected(address: str) -> socket.socket:
     """Open a connection to the URL's host, with TLS for https."""
     parts = urlsplit(address)
     secure = parts.scheme == "https"
-    connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=60)
+    connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=HANGS_S)
     if secure:
         return ssl.create_default_context().wrap_socket(connection, server_hostname=parts.hostname)
     return connection

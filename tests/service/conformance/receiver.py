@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from examination import WITHIN_S
+from patience import until
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,8 @@ class Receiver:
     def to(self, path: str) -> list[Delivery]:
         return [delivery for delivery in list(self.deliveries) if delivery.path == path]
 
-    def wait_for(self, path: str, count: int = 1, within_s: float = WITHIN_S) -> list[Delivery]:
-        ends_at = time.monotonic() + within_s
-        while len(self.to(path)) < count:
-            assert time.monotonic() < ends_at, f"{len(self.to(path))} of {count} deliveries to {path}"
-            time.sleep(0.05)
+    def wait_for(self, path: str, count: int = 1) -> list[Delivery]:
+        until(lambda: len(self.to(path)) >= count, f"{count} deliveries to {path}")
         return self.to(path)
 
     def close(self) -> None:

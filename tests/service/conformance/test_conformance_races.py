@@ -21,6 +21,8 @@ from examination import (
 )
 from sounds import HISS
 
+from patience import HANGS_S
+
 TIMES = 6
 
 
@@ -100,7 +102,7 @@ def test_form_and_upload_may_be_sent_in_pieces_of_unknown_number(still: httpx.Cl
     grant = mint(still)
     pieces = iter([SPEECH[:1000], SPEECH[1000:]])
     put_answer = httpx.put(
-        grant["upload_url"], content=pieces, headers=grant["required_headers"], timeout=60, trust_env=False
+        grant["upload_url"], content=pieces, headers=grant["required_headers"], timeout=HANGS_S, trust_env=False
     )
     assert put_answer.is_success
     job = submit(still, "/v2/signs/stress/analyze", None, audio_upload_ref=grant["upload_ref"])

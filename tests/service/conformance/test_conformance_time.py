@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from examination import ADDRESS, SPEECH, assert_error, post_form, read, submit
 from receiver import Receiver
 
+from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
 from vbdesk.service.jobs.lifecycle import JobLifecycle
@@ -101,7 +102,7 @@ def test_window_of_the_rate_limit_slides(service: Any, standard: httpx.Client) -
 def test_upload_may_be_analysed_for_a_day_after_its_address_expired(service: Any, client: httpx.Client) -> None:
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
     put = httpx.put(
-        grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=120
+        grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
     )
     assert put.is_success
     service.clock.advance(900 + DAY_S)
@@ -273,7 +274,7 @@ def test_membership_moves_through_the_states_of_its_job(service: Any, client: ht
 
 def test_past_uploads_are_removed_from_the_store(service: Any, client: httpx.Client) -> None:
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
-    httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=120)
+    httpx.put(grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False, timeout=HANGS_S)
     context = service.context
     service.clock.advance(900 + DAY_S + 1)
     UploadService.of(context).remove_past()

@@ -21,6 +21,7 @@ from examination import (
     upload,
 )
 
+from patience import HANGS_S
 from vbdesk.clock import utc_now
 
 MIB_32 = 32 * 1024 * 1024
@@ -138,7 +139,7 @@ def test_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(still: httpx.
 def test_upload_address_gives_nothing_back(api: httpx.Client) -> None:
     grant = mint(api)
     put(grant, SPEECH)
-    assert httpx.get(grant["upload_url"], trust_env=False, timeout=120).status_code >= 400
+    assert httpx.get(grant["upload_url"], trust_env=False, timeout=HANGS_S).status_code >= 400
 
 
 @pytest.mark.parametrize("reference", ["nonsense", "019f0000-0000-7000-8000-000000000000", "../../vbdesk.db"])

@@ -5,14 +5,15 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from free_ports import free_port
+from patience import HANGS_S, until
 
 PROGRAMS = ("chromium", "chromedriver")
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for a reference
@@ -45,7 +46,7 @@ class Browser:
             stderr=self._log,
             start_new_session=True,
         )
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
+        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=HANGS_S, trust_env=False)
         self._session = ""
         try:
             self._wait_for_driver()
@@ -104,10 +105,7 @@ class Browser:
         self.wait("return !('left' in document.documentElement.dataset) && document.readyState === 'complete'")
 
     def wait(self, condition: str) -> None:
-        ends_at = time.monotonic() + 60
-        while not self.run(condition):
-            assert time.monotonic() < ends_at, f"still not so: {condition}"
-            time.sleep(0.02)
+        until(lambda: self.run(condition), condition)
 
     def run(self, script: str) -> Any:
         return self._post("/execute/sync", script=script, args=[])
@@ -138,20 +136,17 @@ class Browser:
         finally:
             self._http.close()
             os.killpg(self._driver.pid, signal.SIGKILL)  # the driver with all that it has started
-            self._driver.wait(10)
+            self._driver.wait(HANGS_S)
             self._log.close()
 
     def _wait_for_driver(self) -> None:
-        ends_at = time.monotonic() + 60
-        while True:
-            try:
-                if self._http.get("/status").json()["value"]["ready"]:
-                    return
-            except httpx.TransportError:
-                pass
-            if self._driver.poll() is not None or time.monotonic() > ends_at:
-                raise AssertionError("chromedriver did not start")
-            time.sleep(0.05)
+        def ready() -> bool:
+            assert self._driver.poll() is None, "chromedriver did not start"
+            with suppress(httpx.TransportError):
+                return bool(self._http.get("/status").json()["value"]["ready"])
+            return False
+
+        until(ready, "chromedriver to start", look_every_s=0.05)
 
     def _find(self, selector: str) -> str:
         element: str = self._post("/element", using="css selector", value=selector)[_ELEMENT]

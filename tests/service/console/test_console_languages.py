@@ -11,6 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
+from patience import HANGS_S
 from vbdesk.language import Language, _, available_languages, current, use
 from vbdesk.service.console import overview_routes
 from vbdesk.service.console.readers_language import ReadersLanguage, asked_for
@@ -195,9 +196,9 @@ def test_two_requests_at_the_same_time_have_a_language_each(make_person, account
     both_inside, read = threading.Barrier(2), overview_routes.read_usage
 
     def read_together(*arguments):
-        both_inside.wait(120)
+        both_inside.wait(HANGS_S)
         usage = read(*arguments)
-        both_inside.wait(120)
+        both_inside.wait(HANGS_S)
         return usage
 
     monkeypatch.setattr(overview_routes, "read_usage", read_together)

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from slow_names import SlowNames, wait_until
+from slow_names import SlowNames
 
+from patience import HANGS_S, until
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 
@@ -267,12 +268,12 @@ def test_a_webhook_whose_name_hangs_keeps_no_other_account_waiting(service, pers
     cookies = dict(person.client.cookies)
 
     def set_webhook():
-        with httpx.Client(base_url=service.base_url, cookies=cookies, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=service.base_url, cookies=cookies, timeout=HANGS_S, trust_env=False) as client:
             return client.post("/console/webhook", data=fields).status_code
 
     with ThreadPoolExecutor(60) as threads:
         sent = [threads.submit(set_webhook) for _ in range(60)]
-        wait_until(lambda: len(names.checked) >= 40 and names.asked)  # as many as there are threads for admission
+        until(lambda: len(names.checked) >= 40 and names.asked)  # as many as there are threads for admission
         try:
             assert [other.get("/v2/jobs").status_code for _ in range(5)] == [200] * 5
             assert not any(answer.done() for answer in sent)

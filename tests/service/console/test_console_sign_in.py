@@ -2,12 +2,12 @@
 
 import sqlite3
 import threading
-import time
 from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy as sa
 
+from patience import HANGS_S, until
 from vbdesk.service.accounts import session_repository as repository
 from vbdesk.service.http.security_headers import PROTECTION
 from vbdesk.service.kernel.db.console import console_sessions
@@ -280,10 +280,7 @@ def last_seen(service):
 
 
 def wait_until_seen(service, moment):
-    ends_at = time.monotonic() + 60
-    while last_seen(service) != moment:
-        assert time.monotonic() < ends_at
-        threading.Event().wait(0.02)
+    until(lambda: last_seen(service) == moment)
 
 
 def test_a_page_does_not_wait_for_the_note_that_its_session_is_used(own_person):
@@ -319,10 +316,7 @@ def test_a_page_does_not_fail_when_the_use_of_its_session_cannot_be_noted(own_pe
     monkeypatch.setattr(repository, "touch_session", fail)
     service.clock.advance(120)
     assert person.open().status_code == 200
-    ends_at = time.monotonic() + 60
-    while "Uses of console sessions cannot be noted" not in caplog.text:
-        assert time.monotonic() < ends_at
-        threading.Event().wait(0.02)
+    until(lambda: "Uses of console sessions cannot be noted" in caplog.text, "the log")
     monkeypatch.setattr(repository, "touch_session", write)
     wait_until_seen(service, service.clock.now())
 
@@ -330,7 +324,7 @@ def test_a_page_does_not_fail_when_the_use_of_its_session_cannot_be_noted(own_pe
 def test_signing_out_ends_a_session_whose_use_is_not_written_yet(own_person, monkeypatch):
     service, person = own_person.service, own_person
     goes_on = threading.Event()
-    monkeypatch.setattr(service.context.session_uses._notes, "_write_times", lambda *_: goes_on.wait(60))
+    monkeypatch.setattr(service.context.session_uses._notes, "_write_times", lambda *_: goes_on.wait(HANGS_S))
     token = person.client.cookies["vbdesk-console"]
     service.clock.advance(120)
     assert person.open().status_code == 200

@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import BaseRoute, Route
 
+from patience import HANGS_S
 from vbdesk.service.composition.app import create_app
 from vbdesk.service.console.app import create_console
 from vbdesk.service.health.operations_app import create_ops_app
@@ -117,7 +118,7 @@ def test_a_crash_may_not_be_stored(start_service, monkeypatch):
 def test_what_cannot_be_read_is_refused_with_the_same_header(service):
     for origin in (service.base_url, service.storage_url):
         parts = urlsplit(origin)
-        with socket.create_connection((parts.hostname, parts.port), timeout=60) as caller:
+        with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as caller:
             caller.sendall(b"NOT HTTP\r\n\r\n")
             answer = b"".join(iter(lambda: caller.recv(65_536), b""))
         assert answer.startswith(b"HTTP/1.1 400")
@@ -127,12 +128,16 @@ def test_what_cannot_be_read_is_refused_with_the_same_header(service):
 def test_no_answer_of_the_store_and_of_the_operations_port_may_be_stored(service, client, serve_app):
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     puts = [
-        httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=120)
+        httpx.put(
+            grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
+        )
     ]
     puts += [
-        httpx.put(grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=120)
+        httpx.put(
+            grant["upload_url"], content=b"s", headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
+        )
     ]
-    puts += [httpx.put(service.storage_url + "/x", content=b"s", trust_env=False, timeout=120)]
+    puts += [httpx.put(service.storage_url + "/x", content=b"s", trust_env=False, timeout=HANGS_S)]
     assert [answer.status_code for answer in puts] == [200, 412, 403]
     assert not any(map(stored_by_caches, puts))
     readiness = api_readiness(service.context)
@@ -140,4 +145,4 @@ def test_no_answer_of_the_store_and_of_the_operations_port_may_be_stored(service
     origin = serve_app(operations)
     for route in operations.routes:
         assert isinstance(route, Route)
-        assert not stored_by_caches(httpx.get(origin + route.path, trust_env=False, timeout=120))
+        assert not stored_by_caches(httpx.get(origin + route.path, trust_env=False, timeout=HANGS_S))

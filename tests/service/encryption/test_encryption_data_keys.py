@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from patience import HANGS_S
 from vbdesk.service.encryption.data_keys import (
     FIRST_REVISION,
     Damaged,
@@ -90,14 +91,14 @@ def test_processes_that_start_together_create_one_data_key(database):
     barrier, made = threading.Barrier(6), []
 
     def start():
-        barrier.wait(120)
+        barrier.wait(HANGS_S)
         made.append(open_data_keys(database, (KEY,), now))
 
     threads = [threading.Thread(target=start) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(HANGS_S)
     assert (len(made), len(stored(database))) == (6, 1)
     assert made[0].decrypt_text(made[5].encrypt_text("x", "p"), "p") == "x"
 
@@ -106,7 +107,7 @@ def test_two_first_starts_with_different_keys_never_both_succeed(database):
     barrier, opened, refused = threading.Barrier(2), [], []
 
     def start(key):
-        barrier.wait(120)
+        barrier.wait(HANGS_S)
         try:
             opened.append(open_data_keys(database, (key,), now))
         except KeyUnusable:
@@ -116,7 +117,7 @@ def test_two_first_starts_with_different_keys_never_both_succeed(database):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(HANGS_S)
     assert (len(opened), len(refused)) == (1, 1)
 
 

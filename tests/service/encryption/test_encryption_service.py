@@ -7,7 +7,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 import zipfile
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import windows_files
+from patience import HANGS_S, until
 from vbdesk.cli.main import app as vbdesk
 from vbdesk.clock import utc_now
 from vbdesk.service.encryption.data_keys import open_data_keys
@@ -36,7 +36,6 @@ from served import Served, operate
 
 DATA = Path(__file__).parents[2] / "data"
 SPEECH = DATA / "speech_kathleen_20s.flac"
-PATIENCE_S = 240
 WINDOW = 24
 
 
@@ -63,16 +62,6 @@ def serve(tmp_path):
     for served in started:
         with suppress(AssertionError):
             served.kill()
-
-
-def wait_until(what, patience_s=PATIENCE_S):
-    ends_at = time.monotonic() + patience_s
-    while True:
-        found = what()
-        if found:
-            return found
-        assert time.monotonic() < ends_at, "it did not come about in time"
-        time.sleep(0.1)
 
 
 def samples():
@@ -112,8 +101,8 @@ def result_of(served, job_id):
             assert job["status"] != "failed", job
             return job if job["status"] == "done" else None
 
-        job = wait_until(done)
-        wait_until(lambda: client.get("/v2/groups/ward-4/longitudinal").json().get("data_points"))
+        job = until(done)
+        until(lambda: client.get("/v2/groups/ward-4/longitudinal").json().get("data_points"))
         client.get("/v2/groups/aggregate", params={"group_ids": "ward-4"})
         return job
 
@@ -126,7 +115,7 @@ def upload_half(served):
     headers = "".join(
         f"{name}: {value}\r\n" for name, value in minted["required_headers"].items() if name.lower() != "host"
     )
-    connection = socket.create_connection((parts.hostname, parts.port), timeout=120)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S)
     target = f"{parts.path}?{parts.query}" if parts.query else parts.path
     head = f"PUT {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{headers}"
     connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content[: -len(content) // 4])
@@ -149,9 +138,9 @@ def test_the_folder_contains_nothing_of_a_voice_or_its_result(serve, key_file, e
     windows = planted()
     with closing(upload_half(served)):
         incoming = served.data_dir / "objects" / ".incoming"
-        wait_until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
+        until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
         while_running = found_in(served.data_dir, windows, readings)
-        wait_until(lambda: encryption_of(served) == ("complete" if encrypted else "off"))
+        until(lambda: encryption_of(served) == ("complete" if encrypted else "off"))
     assert served.ready["encryption"] == ("on" if encrypted else "off")
     copies = tmp_path / "copies"
     operate(served.data_dir, "audio", "save", "--to", str(copies))
@@ -187,8 +176,8 @@ def test_erasing_destroys_the_recordings_key_and_every_result(serve, key_file):
             served.data_dir, "job", "delete", "--account", account, "--job", job_id,
             environment={"VBDESK_KEY_FILE": str(key_file)},
         )  # fmt: skip
-        wait_until(lambda: not stored.exists())
-        wait_until(lambda: held.seek(0) == 0 and wrapped not in held.read())
+        until(lambda: not stored.exists())
+        until(lambda: held.seek(0) == 0 and wrapped not in held.read())
     with served.client() as client:
         assert client.get(f"/v2/jobs/{job_id}").status_code == 404
     assert served.stop(60) == 0
@@ -215,7 +204,7 @@ def serve_with_stdin(data_dir, text):
         "0",
     ]
     return subprocess.run(
-        [*command, "--key-stdin"], input=text, capture_output=True, text=True, timeout=120, check=False
+        [*command, "--key-stdin"], input=text, capture_output=True, text=True, timeout=HANGS_S, check=False
     )
 
 
@@ -231,7 +220,7 @@ def test_a_lost_or_wrong_key_is_refused_and_nothing_is_deleted(serve, key_file, 
         assert (done.returncode != 0, sentence in done.stderr, "Traceback" in done.stderr) == (True, True, False)
     no_key = Served(tmp_path / "service")
     no_key.launch()
-    assert no_key.process.wait(120) != 0
+    assert no_key.process.wait(HANGS_S) != 0
     assert "no key was given" in no_key.log.read_text()
     assert sorted(path.relative_to(served.data_dir) for path in (served.data_dir / "objects").rglob("*")) == files
     again = serve(key_file=str(key_file))
@@ -260,7 +249,7 @@ def test_the_key_comes_from_standard_input_and_is_stored_nowhere(tmp_path):
     child.stdin.write(key_lines(key).encode())
     child.stdin.close()
     try:
-        told = json.loads(wait_until(lambda: ready.exists() and ready.read_text()))
+        told = json.loads(until(lambda: ready.exists() and ready.read_text()))
         assert told["encryption"] == "on"
         if sys.platform == "linux":
             for name in ("cmdline", "environ"):
@@ -269,7 +258,7 @@ def test_the_key_comes_from_standard_input_and_is_stored_nowhere(tmp_path):
         assert account["account_id"], "what needs no key works without"
     finally:
         child.terminate()
-        child.wait(60)
+        child.wait(HANGS_S)
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert key.secret.hex().encode() not in everything
     assert key.secret not in everything
@@ -299,7 +288,7 @@ def test_the_folder_of_an_earlier_release_is_fully_encrypted_and_keeps_everythin
     phrase = json.dumps(before["result"])[20:60].encode()
     served = serve(workers=0, key_file=str(key_file))
     served.headers = headers
-    wait_until(lambda: encryption_of(served) == "complete")
+    until(lambda: encryption_of(served) == "complete")
     with served.client() as client:
         assert client.get(f"/v2/jobs/{done_id}").json() == before
     everything = b"".join(path.read_bytes() for path in old_folder.rglob("*") if path.is_file())
@@ -322,12 +311,12 @@ def test_an_interrupted_encryption_continues_at_the_next_start(serve, tmp_path, 
 
     first = Served(tmp_path / "service", workers=0, key_file=str(key_file))
     first.launch()
-    wait_until(encrypted)
+    until(encrypted)
     first.kill()
     left = 40 - encrypted()
     again = serve(workers=0, key_file=str(key_file))
     again.headers = plain.headers
-    wait_until(lambda: encryption_of(again) == "complete")
+    until(lambda: encryption_of(again) == "complete")
     assert (encrypted(), left >= 0) == (40, True)
     settings = load_settings(again.data_dir, key_file=key_file)
     with closing(open_database(settings)) as database:
@@ -390,7 +379,7 @@ def test_the_operator_rotates_inspects_and_restores(serve, key_file, tmp_path):
 def test_a_plain_object_copied_into_the_store_resets_the_complete_state(serve, key_file):
     served = serve(workers=0, key_file=str(key_file))
     served.make_account(100)
-    wait_until(lambda: encryption_of(served) == "complete")
+    until(lambda: encryption_of(served) == "complete")
     assert served.stop(60) == 0
     operate(served.data_dir, "database", "adopt-store", environment={"VBDESK_KEY_FILE": str(key_file)})
     with closing(open_database(load_settings(served.data_dir))) as database, database.reading() as connection:
@@ -402,7 +391,7 @@ def test_a_plain_recording_copied_into_the_store_is_detected_and_encrypted(serve
     served.make_account(10_000)
     job_id = submit(served)
     result_of(served, job_id)
-    wait_until(lambda: encryption_of(served) == "complete")
+    until(lambda: encryption_of(served) == "complete")
     assert served.stop(60) == 0
     [stored] = (served.data_dir / "objects" / "audio").iterdir()
     stored.write_bytes(SPEECH.read_bytes())
@@ -412,7 +401,7 @@ def test_a_plain_recording_copied_into_the_store_is_detected_and_encrypted(serve
     assert operate(served.data_dir, "encryption", "status")["plain_recordings"] == 1
     again = serve(key_file=str(key_file))
     again.headers = served.headers
-    wait_until(lambda: encryption_of(again) == "complete")
+    until(lambda: encryption_of(again) == "complete")
     assert is_encrypted_file(stored)
     assert found_in(again.data_dir, planted(), []) == set()
 
@@ -422,12 +411,12 @@ def test_half_received_plain_files_of_a_killed_process_are_removed(serve, key_fi
     plain.make_account(10_000)
     incoming = plain.data_dir / "objects" / ".incoming"
     with closing(upload_half(plain)):
-        wait_until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
+        until(lambda: any(path.stat().st_size > 10_000 for path in incoming.iterdir()))
         plain.kill()
     assert found_in(plain.data_dir, planted(), []) == {"pcm"}
     served = serve(workers=0, key_file=str(key_file))
     served.headers = plain.headers
-    wait_until(lambda: encryption_of(served) == "complete")
+    until(lambda: encryption_of(served) == "complete")
     assert found_in(served.data_dir, planted(), []) == set()
 
 

@@ -1,6 +1,5 @@
 """Readings of an earlier calibration are made again without a person, and nothing else suffers from it."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -11,12 +10,12 @@ from worker_tasks import (
     analyse_anew,
     analyse_badly,
     analyse_nonsense,
-    analyse_slowly,
     die_preparing,
     nothing_to_prepare,
     pulse_made_by,
 )
 
+from patience import until
 from vbdesk.service.engine import outdated_readings
 from vbdesk.service.engine.background_recompute import PAUSE_S, SEARCH_AGAIN_S, TASK, BackgroundRecompute
 from vbdesk.service.engine.job_runner import NoChildStarts
@@ -204,7 +203,7 @@ def test_only_one_of_two_claims_counts(bench):
 
 def test_a_stop_takes_no_attempt_away(bench, made):
     job_id = recorded(bench, 1)
-    task = made(analyse_slowly)
+    task = made()
     run = task._slots._slots[0].run
 
     def closed_meanwhile(*_args, **_kwargs):
@@ -306,9 +305,7 @@ def test_the_thread_works_without_a_person_and_ends_with_the_process(bench, made
     recorded(bench, 1)
     task = made(first_after_s=0.0)
     task.start()
-    ends_at = time.monotonic() + 60
-    while left(bench) != (0, 0) and time.monotonic() < ends_at:
-        time.sleep(0.05)
+    until(lambda: left(bench) == (0, 0))
     assert stress(bench) == [(0.6, NEW)]
     task.stop()
     assert not task._thread.is_alive()

@@ -11,6 +11,7 @@ from dbos import DBOS
 from sample_audio import noise_wav
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from patience import HANGS_S, until
 from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.analysis import analyse_file, prepare
@@ -58,13 +59,11 @@ def running(bench, executor_id="local-0", workers=1, analysis=analyse_at_once, p
         runtime.stop()
 
 
-def wait_until_done(bench, jobs, within_s=60):
-    ends_at = time.monotonic() + within_s
-    while time.monotonic() < ends_at:
-        if all(bench.status(job) == "done" for job in jobs):
-            return
-        time.sleep(0.1)
-    raise AssertionError([bench.status(job) for job in jobs])
+def wait_until_done(bench, jobs):
+    def statuses():
+        return [bench.status(job) for job in jobs]
+
+    until(lambda: set(statuses()) == {"done"}, lambda: f"the jobs to be done: {statuses()}")
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -87,7 +86,7 @@ def test_spawned_children_analyse_a_recording_as_on_windows_and_macos(engine_ben
     monkeypatch.setattr("vbdesk.service.engine.slot.usual_children", SpawnedChildren)
     job_id = engine_bench.submit(audio=speech_file.read_bytes())
     with running(engine_bench, analysis=analyse_file, prepare_child=prepare):
-        wait_until_done(engine_bench, [job_id], within_s=300)
+        wait_until_done(engine_bench, [job_id])
     assert engine_bench.read(job_id)["result"]["audio_quality"]["voice_percentage"] > 50
 
 
@@ -140,7 +139,7 @@ def test_what_a_dead_executor_left_is_run_by_another(engine_bench, caught):
         raise SystemExit  # a run that leaves no outcome, as one that was killed
 
     dead.start(die, at_once=1)
-    assert taken.wait(60)
+    assert taken.wait(HANGS_S)
     dead.stop()
     assert engine_bench.status(job_id) == caught
     assert engine_bench.credits() == 100_000 - 60
@@ -167,7 +166,7 @@ def test_a_job_that_a_living_executor_took_and_forgot_is_queued_again(engine_ben
     with context.database.writing() as connection:
         executors.sign_on(connection, "forgetful", 1, context.clock.now())
     forgetful.start(forget, at_once=1)
-    assert taken.wait(60)
+    assert taken.wait(HANGS_S)
     forgetful.stop()
     assert sweeper.sweep()
     passed = FORGOTTEN_AFTER_S - 1
@@ -198,7 +197,7 @@ class Runs:
     def __call__(self, job_id):
         self.begun.append(job_id)
         if self._ends is None:
-            assert self._go.wait(60)
+            assert self._go.wait(HANGS_S)
         else:
             raise self._ends
 
@@ -206,10 +205,7 @@ class Runs:
         self._go.set()
 
     def wait_for(self, count):
-        ends_at = time.monotonic() + 60
-        while len(self.begun) < count:
-            assert time.monotonic() < ends_at, self.begun
-            time.sleep(0.02)
+        until(lambda: len(self.begun) >= count, f"{count} jobs to begin")
 
 
 @contextmanager
@@ -258,7 +254,4 @@ def test_a_job_that_is_handed_back_is_queued_again_at_once(engine_bench):
     with engine_of(engine_bench, runs, at_once=1) as engine:
         runs.wait_for(1)
         engine.pause()
-        ends_at = time.monotonic() + 60
-        while states(engine_bench) != {job_id: "ENQUEUED"}:
-            assert time.monotonic() < ends_at
-            time.sleep(0.05)
+        until(lambda: states(engine_bench) == {job_id: "ENQUEUED"})

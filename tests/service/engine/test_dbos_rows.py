@@ -2,7 +2,6 @@
 
 import base64
 import pickle
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from dbos._schemas.system_database import SystemSchema
 from dbos._serialization import DefaultSerializer
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from patience import until
 from vbdesk.clock import SystemClock
 from vbdesk.service.engine.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.engine.dbos_rows import PickleRefused
@@ -96,10 +96,7 @@ def run_until_done(bench, jobs, executor_id="local-0"):
     )
     runtime.start()
     try:
-        ends_at = time.monotonic() + 60
-        while not all(bench.status(job) == "done" for job in jobs):
-            assert time.monotonic() < ends_at, [bench.status(job) for job in jobs]
-            time.sleep(0.1)
+        until(lambda: all(bench.status(job) == "done" for job in jobs), "the jobs to be done")
     finally:
         runtime.stop()
 
@@ -262,10 +259,7 @@ def test_a_replaced_row_keeps_its_place_in_the_queue(engine_bench):
     engine = DbosEngine(engine_bench.service.context.settings.resolved_database_url, engine_bench.queue, "one")
     begun: list[str] = []
     engine.start(begun.append, at_once=1)
-    ends_at = time.monotonic() + 120
-    while len(begun) < 3:
-        assert time.monotonic() < ends_at, begun
-        time.sleep(0.05)
+    until(lambda: len(begun) >= 3, "3 jobs to begin")
     engine.stop()
     assert {row["workflow_uuid"]: row["priority"] for row in stored(engine_bench, "workflow_status")} == before
     with engine_bench.service.context.database.reading() as connection:

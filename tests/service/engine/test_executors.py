@@ -1,13 +1,13 @@
 """Executors that are taken for dead and come back: what they still do must change nothing."""
 
 import threading
-import time
 from datetime import timedelta
 
 import pytest
 from bench import NoRuns
 from sample_results import result_json
 
+from patience import until
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.executors import DEAD_AFTER
 from vbdesk.service.engine.heartbeat import Heartbeat
@@ -177,9 +177,7 @@ def test_work_that_was_taken_for_dead_begins_anew_under_another_name_until_it_su
     supervisor = RuntimeSupervisor(make, pause_s=0.01)
     supervisor.start()
     made[0].taken_for_dead = True
-    ends_at = time.monotonic() + 60
-    while supervisor.executor_id != "name-2" and time.monotonic() < ends_at:
-        time.sleep(0.01)
+    until(lambda: supervisor.executor_id == "name-2")
     supervisor.drain(1, threading.Event())
     supervisor.stop()
     expected = ["start name-0", "stop name-0", "start name-1", "stop name-1", "start name-2"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -20,20 +21,41 @@ from worker_tasks import (
     wait_at_a_look,
 )
 
+from patience import HANGS_S, until
 from vbdesk.service.engine.inspection import SandboxedInspector
+from vbdesk.service.engine.slot import Slot
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.kernel.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 HONEST = SPEECH.with_name("speech_male_20s.flac")
 MEBIBYTE = 1024**2
-HONEST_WITHIN_S = 3.0  # a look takes a hundredth of it on an idle machine
+GIVEN_UP_AFTER_S = 0.5
 
 memory_is_bounded = pytest.mark.skipif(sys.platform != "linux", reason="the system bounds no memory")
 
 
 def inspect(inspector, path):
     return asyncio.run(inspector.inspect(path, "somebody"))
+
+
+@pytest.fixture
+def stalled_go_on(monkeypatch):
+    """Only a look that stalls is given up; it keeps its place until this is set."""
+    go_on, run, stalls = threading.Event(), Slot.run, SPEECH.read_bytes()
+
+    def run_in_time(slot, task, *args, recording, **options):
+        with recording.open("rb") as file:
+            if file.read() != stalls:
+                return run(slot, task, *args, recording=recording, **options | {"timeout_s": HANGS_S})
+        try:
+            return run(slot, task, *args, recording=recording, **options | {"timeout_s": GIVEN_UP_AFTER_S})
+        finally:
+            assert go_on.wait(HANGS_S)
+
+    monkeypatch.setattr(Slot, "run", run_in_time)
+    yield go_on
+    go_on.set()
 
 
 @pytest.fixture(scope="module")
@@ -100,18 +122,18 @@ def test_a_child_that_only_waits_for_a_busy_machine_is_not_given_up():
         inspector.close()
 
 
-def test_files_that_stall_their_children_hold_up_only_their_sender():
+def test_files_that_stall_their_children_hold_up_only_their_sender(stalled_go_on):
     async def crowd():
         stalling = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(6)]
         await asyncio.sleep(0)
         facts = await inspector.inspect(HONEST, "honest")
         still_stalling = sum(not task.done() for task in stalling)
+        stalled_go_on.set()
         refusals = await asyncio.gather(*stalling, return_exceptions=True)
         return facts, still_stalling, refusals
 
-    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
+    inspector = SandboxedInspector(prepare=stall_at_one_file)
     try:
-        inspect(inspector, HONEST)  # whatever must start first has started
         facts, still_stalling, refusals = asyncio.run(crowd())
     finally:
         inspector.close()
@@ -134,8 +156,8 @@ def test_a_child_is_bounded_beyond_what_it_holds_when_ready():
     slots = SlotPool(1, nothing_to_prepare, memory_bytes=100 * MEBIBYTE)
     try:
         with slots.borrow() as slot:
-            assert slot.run(address_space_grows_by, 50 * MEBIBYTE, timeout_s=120)
-            assert not slot.run(address_space_grows_by, 150 * MEBIBYTE, timeout_s=120)
+            assert slot.run(address_space_grows_by, 50 * MEBIBYTE, timeout_s=HANGS_S)
+            assert not slot.run(address_space_grows_by, 150 * MEBIBYTE, timeout_s=HANGS_S)
     finally:
         slots.close()
 
@@ -151,9 +173,11 @@ def test_the_api_refuses_such_a_file_and_goes_on(make_bench):
         inspector.close()
 
 
-def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(monkeypatch):
-    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 2 * HONEST_WITHIN_S)
-    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=HONEST_WITHIN_S)
+def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(monkeypatch, stalled_go_on):
+    stalled_go_on.set()
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 2 * GIVEN_UP_AFTER_S)
+    monkeypatch.setattr("vbdesk.service.engine.fair_slots.WINDOW_S", HANGS_S)
+    inspector = SandboxedInspector(prepare=stall_at_one_file)
 
     async def crowd():
         refusals = [inspector.inspect(SPEECH, "hostile") for _ in range(8)]
@@ -171,9 +195,10 @@ def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(mon
         inspector.close()
 
 
-def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monkeypatch):
+def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monkeypatch, stalled_go_on):
+    stalled_go_on.set()
     monkeypatch.setattr("vbdesk.service.engine.fair_slots.REFUSED_S", 0.2)
-    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=HONEST_WITHIN_S)
+    inspector = SandboxedInspector(prepare=stall_at_one_file)
     try:
         bench = make_bench(inspector=inspector)
         assert bench.post(audio=SPEECH.read_bytes()).status_code == 400
@@ -187,20 +212,19 @@ def test_the_api_answers_429_to_such_a_sender_and_others_submit(make_bench, monk
         inspector.close()
 
 
-def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done():
+def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done(stalled_go_on):
     """Otherwise callers who leave again and again would have more children at work than their places."""
-    inspector = SandboxedInspector(prepare=stall_at_one_file, timeout_s=3)
+    inspector = SandboxedInspector(prepare=stall_at_one_file)
 
     async def leave():
         leaving = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(2)]
-        while inspector._places._held["hostile"] < 2:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: inspector._places._held["hostile"] == 2)
         for task in leaving:
             task.cancel()
         await asyncio.gather(*leaving, return_exceptions=True)
         held = inspector._places._held["hostile"]
-        while inspector._places._held["hostile"]:
-            await asyncio.sleep(0.01)
+        stalled_go_on.set()
+        await asyncio.to_thread(until, lambda: not inspector._places._held["hostile"])
         return held
 
     try:

@@ -22,6 +22,7 @@ from worker_tasks import (
     nothing_to_prepare,
 )
 
+from patience import HANGS_S, until
 from vbdesk.service.engine import executors, job_runner
 from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.job_runner import STORE_WAIT, JobRunner
@@ -66,6 +67,8 @@ def test_a_stuck_analysis_is_timed_out_and_the_next_job_runs(make_bench, analysi
     with runner(bench, analysis) as jobs:
         jobs.run(stuck)
         assert bench.status(stuck) == "timed-out"
+        patient = bench.service.context.settings.model_copy(update={"job_timeout_s": HANGS_S})
+        jobs._context = replace(bench.service.context, settings=patient)
         jobs.run(next_one)
     assert bench.status(next_one) == "done"
     assert bench.credits() == 100_000 - 10
@@ -100,9 +103,7 @@ def test_a_computer_that_starts_no_child_costs_a_job_no_start_while_others_may_t
     with runner(bench, analyse_at_once, prepare=die_preparing) as broken:
         thread = threading.Thread(target=_run, args=(broken, job_id, ended))
         thread.start()
-        given_up_at = time.monotonic() + 60
-        while broken.children_start and time.monotonic() < given_up_at:
-            time.sleep(0.02)
+        until(lambda: not broken.children_start)
         assert (ended, bench.status(job_id), broken.children_start) == ([], "queued", False)
         with runner(bench, analyse_at_once) as sound:
             sound.run(job_id)
@@ -148,7 +149,9 @@ def test_two_runs_of_a_job_in_one_process_do_not_drop_each_others_results(bench,
             runs.append(others.submit(jobs.run, job_id))  # the queue hands the job out a second time
         analysed = analyse(slot, run, stages)
         with changed:
-            assert changed.wait_for(lambda: len(starts) > run.hold.starts or (turned_away and len(starts) == 1), 120)
+            assert changed.wait_for(
+                lambda: len(starts) > run.hold.starts or (turned_away and len(starts) == 1), HANGS_S
+            )
         return analysed
 
     monkeypatch.setattr(jobs, "_start", start_and_tell)
@@ -157,7 +160,7 @@ def test_two_runs_of_a_job_in_one_process_do_not_drop_each_others_results(bench,
     try:
         with ThreadPoolExecutor(1) as others:
             jobs.run(job_id)
-            runs[0].result(120)
+            runs[0].result(HANGS_S)
     finally:
         jobs.stop()
     assert bench.status(job_id) == "done"
@@ -179,8 +182,7 @@ def test_a_shutdown_hands_the_job_back_without_counting_the_start(bench):
             outcome: list[str] = []
             thread = threading.Thread(target=_run, args=(jobs, job_id, outcome))
             thread.start()
-            while bench.status(job_id) == "queued":
-                time.sleep(0.02)
+            until(lambda: bench.status(job_id) != "queued")
             time.sleep(0.2)
         thread.join()
         assert outcome == ["handed back"]
@@ -204,8 +206,7 @@ def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
     outcome: list[str] = []
     thread = threading.Thread(target=_run, args=(jobs, job_id, outcome))
     thread.start()
-    while bench.status(job_id) == "queued":
-        time.sleep(0.01)
+    until(lambda: bench.status(job_id) != "queued")
     jobs.drain(120, threading.Event())
     jobs.stop()
     thread.join()
@@ -332,5 +333,5 @@ def test_a_run_whose_job_was_given_away_meanwhile_does_not_end_before_the_job_do
         time.sleep(0.3)
         assert (outcome, bench.status(job_id)) == ([], "running")
         bench.conclude(job_id, result_json("model", "pulse", 0.4))
-        thread.join(60)
+        thread.join(HANGS_S)
     assert (outcome, bench.status(job_id)) == (["ended"], "done")

@@ -3,7 +3,6 @@
 import gzip
 import http.server
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from opentelemetry.trace import format_trace_id
 from served import Served, wait_for_end
 from worker_tasks import analyse_in_stages, nothing_to_prepare
 
+from patience import HANGS_S, until
 from vbdesk.service.composition.app import create_app
 from vbdesk.service.engine.job_runner import JobRunner
 from vbdesk.service.engine.slot_pool import SlotPool
@@ -192,7 +192,7 @@ def test_a_dead_collector_holds_nothing_up(tmp_path: Path):
         tracing.tracer.start_span("span").end()
     closing = threading.Thread(target=tracing.close)
     closing.start()
-    closing.join(120)
+    closing.join(HANGS_S)
     assert not closing.is_alive()
 
 
@@ -219,12 +219,12 @@ def test_one_trace_goes_through_two_processes_to_a_collector(tmp_path: Path, col
 
 def ended(exported: InMemorySpanExporter, name: str, count: int = 1) -> list[ReadableSpan]:
     """Spans of that name; a request's ends a little later than its answer comes."""
-    ends_at = time.monotonic() + 60
-    while True:
-        found = [span for span in exported.get_finished_spans() if span.name == name]
-        if len(found) >= count or time.monotonic() > ends_at:
-            return found
-        time.sleep(0.01)
+
+    def found() -> list[ReadableSpan]:
+        return [span for span in exported.get_finished_spans() if span.name == name]
+
+    until(lambda: len(found()) >= count, f"{count} spans {name}")
+    return found()
 
 
 def parent_name(span: ReadableSpan, spans: Any) -> str | None:

@@ -13,6 +13,7 @@ import pytest
 import sandbox_tasks as tasks
 from worker_tasks import double, nothing_to_prepare
 
+from patience import HANGS_S
 from vbdesk.service.engine import sandbox
 from vbdesk.service.engine.sandbox import Offered, offered
 from vbdesk.service.engine.slot import ChildCrashed, Slot, TaskFailed, TaskTimedOut
@@ -45,7 +46,7 @@ def slot() -> Iterator[Slot]:
 
 def kind_of_failure(slot: Slot, task: Callable[..., Any], *args: Any) -> str:
     with pytest.raises(TaskFailed) as failure:
-        slot.run(task, *args, timeout_s=120)
+        slot.run(task, *args, timeout_s=HANGS_S)
     return failure.value.kind
 
 
@@ -72,8 +73,8 @@ def test_a_child_lists_no_folder_and_makes_nothing_there(slot: Slot, folder: Pat
 
 @needs_landlock
 def test_a_thread_of_a_child_is_in_the_sandbox_too(slot: Slot, folder: Path) -> None:
-    assert slot.run(tasks.run_a_thread, timeout_s=120) == 42
-    assert slot.run(tasks.read_file_in_a_thread, folder / "other.wav", timeout_s=120) == -1
+    assert slot.run(tasks.run_a_thread, timeout_s=HANGS_S) == 42
+    assert slot.run(tasks.read_file_in_a_thread, folder / "other.wav", timeout_s=HANGS_S) == -1
 
 
 @needs_landlock
@@ -158,26 +159,26 @@ def test_a_child_has_no_variables_and_shows_none(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_child_can_gain_no_rights(slot: Slot) -> None:
-    pid = slot.run(tasks.environment_variables, timeout_s=120) or slot._child.process.pid  # type: ignore[union-attr]
+    pid = slot.run(tasks.environment_variables, timeout_s=HANGS_S) or slot._child.process.pid  # type: ignore[union-attr]
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     assert "NoNewPrivs:\t1" in lines
     assert ("Seccomp:\t2" in lines) is offered().seccomp
 
 
 def test_a_child_inherits_nothing_but_its_pipe(slot: Slot) -> None:
-    assert slot.run(tasks.open_descriptors, timeout_s=120) == ["socket"]
+    assert slot.run(tasks.open_descriptors, timeout_s=HANGS_S) == ["socket"]
 
 
 def test_a_recording_comes_as_an_open_descriptor_and_is_gone_afterwards(slot: Slot, folder: Path) -> None:
     for _ in range(3):
-        answer = slot.run(tasks.read_recording, 1, timeout_s=30, recording=folder / "other.wav")
+        answer = slot.run(tasks.read_recording, 1, timeout_s=HANGS_S, recording=folder / "other.wav")
         assert answer == (21, True)
-    assert slot.run(tasks.open_descriptors, timeout_s=120) == ["socket"]
+    assert slot.run(tasks.open_descriptors, timeout_s=HANGS_S) == ["socket"]
 
 
 def test_a_recording_that_is_not_there_fails_the_task(slot: Slot, folder: Path) -> None:
     with pytest.raises(TaskFailed, match="FileNotFoundError"):
-        slot.run(tasks.read_recording, 1, timeout_s=30, recording=folder / "gone.wav")
+        slot.run(tasks.read_recording, 1, timeout_s=HANGS_S, recording=folder / "gone.wav")
 
 
 @needs_landlock
@@ -186,8 +187,8 @@ def test_what_a_task_needs_it_may_read_and_no_more(folder: Path) -> None:
     (folder / "signs" / "own.toml").write_text("name")
     slot = Slot(nothing_to_prepare, readable=[folder / "signs", folder / "absent"])
     try:
-        assert slot.run(tasks.read_file, folder / "signs" / "own.toml", timeout_s=120) == 4
-        assert slot.run(tasks.list_folder, folder / "signs", timeout_s=120) == ["own.toml"]
+        assert slot.run(tasks.read_file, folder / "signs" / "own.toml", timeout_s=HANGS_S) == 4
+        assert slot.run(tasks.list_folder, folder / "signs", timeout_s=HANGS_S) == ["own.toml"]
         assert kind_of_failure(slot, tasks.read_file, folder / "signs" / ".." / "other.wav") == "PermissionError"
         assert kind_of_failure(slot, tasks.write_file, folder / "signs" / "own.toml") == "PermissionError"
     finally:
@@ -207,9 +208,9 @@ class Bomb:
 def test_a_pickle_that_a_child_sends_is_not_opened(slot: Slot, tmp_path: Path) -> None:
     pickled = pickle.dumps((True, Bomb(tmp_path / "ran")))
     with pytest.raises(ChildCrashed):
-        slot.run(tasks.say_pickle, pickled, timeout_s=120)
+        slot.run(tasks.say_pickle, pickled, timeout_s=HANGS_S)
     assert not (tmp_path / "ran").exists()
-    assert slot.run(double, 2, timeout_s=120) == 4
+    assert slot.run(double, 2, timeout_s=HANGS_S) == 4
 
 
 @pytest.mark.parametrize(
@@ -224,8 +225,8 @@ def test_a_pickle_that_a_child_sends_is_not_opened(slot: Slot, tmp_path: Path) -
 )
 def test_a_child_that_answers_what_it_may_not_is_replaced(slot: Slot, task: Callable[[], Any]) -> None:
     with pytest.raises((ChildCrashed, TaskTimedOut)):
-        slot.run(task, timeout_s=300)
-    assert slot.run(double, 2, timeout_s=120) == 4
+        slot.run(task, timeout_s=HANGS_S)
+    assert slot.run(double, 2, timeout_s=HANGS_S) == 4
 
 
 IN_PART = """

@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sa
 from sample_results import result_json
 from typer.testing import CliRunner
-from worker_tasks import analyse_slowly, nothing_to_prepare
+from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from patience import HANGS_S
 from vbdesk.cli.admin import app
 from vbdesk.contract.ids import new_id
 from vbdesk.service.composition.eraser import open_eraser
@@ -143,17 +144,17 @@ def test_a_file_in_transit_while_its_job_is_erased_is_refused(emptied, eraser):
     def slowly():
         yield b"first"
         begun.set()
-        assert erased.wait(60)
+        assert erased.wait(HANGS_S)
         yield b"last"
 
     with ThreadPoolExecutor(1) as pool:
         late = pool.submit(put, bench, grant, slowly())
-        assert begun.wait(60)
+        assert begun.wait(HANGS_S)
         assert put(bench, grant).status_code == 200
         job_id = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"])
         eraser.erase_job(bench.account.account_id, job_id)
         erased.set()
-        assert late.result(60).status_code == 403
+        assert late.result(HANGS_S).status_code == 403
     assert uploads_left(bench) == []
 
 
@@ -211,13 +212,22 @@ def test_erasing_a_waiting_job_releases_its_credits_and_lets_others_continue(ben
 def test_the_analysis_of_an_erased_job_is_dropped(bench, eraser):
     job_id = bench.submit()
     slots = SlotPool(1, nothing_to_prepare)
-    runner = JobRunner(bench.service.context, slots, analyse_slowly, "test")
+    runner = JobRunner(bench.service.context, slots, analyse_at_once, "test")
+    begun, erased, analyse = threading.Event(), threading.Event(), runner._analyse
+
+    def analyse_until_erased(*arguments):
+        analysed = analyse(*arguments)
+        begun.set()
+        assert erased.wait(HANGS_S)
+        return analysed
+
+    runner._analyse = analyse_until_erased
     run = threading.Thread(target=runner.run, args=(job_id,))
     run.start()
-    while bench.status(job_id) != "running":
-        threading.Event().wait(0.02)
+    assert begun.wait(HANGS_S)
     eraser.erase_job(bench.account.account_id, job_id)
-    run.join(60)
+    erased.set()
+    run.join(HANGS_S)
     runner.stop()
     assert bench.client.get(f"/v2/jobs/{job_id}").status_code == 404
     assert rows_with(bench, job_id) == {"credit_entries"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.service.composition.app import described_app
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
@@ -43,7 +44,7 @@ def description(served, tmp_path):
 def run(*command, folder, **variables):
     environment = {**os.environ, **variables}
     done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, timeout=HANGS_S
     )
     assert done.returncode == 0, f"{command[0]}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
     return done.stdout + done.stderr if "generate" in command else done.stdout

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
 import pytest
 from sample_results import result_json
+
+from patience import until
 
 ROUNDS = 8
 EDITORS = 4
@@ -30,9 +31,7 @@ def benches(request, make_bench):
 
 def done(client, path):
     """The read at `path`, asked for until it is done."""
-    while (read := client.get(path).raise_for_status().json())["status"] != "done":
-        time.sleep(0.01)
-    return read
+    return until(lambda: (read := client.get(path).raise_for_status().json())["status"] == "done" and read, path)
 
 
 def members(client):

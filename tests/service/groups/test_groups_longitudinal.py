@@ -1,13 +1,13 @@
 """A subject over time: the fields of a job, their order, the trajectory and the aggregate."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
 
+from patience import HANGS_S, until
 from vbdesk.service.groups import computed_states
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
@@ -193,7 +193,7 @@ def test_a_recompute_that_takes_long_answers_running_then_done(bench, monkeypatc
     compute, goes_on = computed_states._COMPUTE[StateKind.TRAJECTORY], threading.Event()
 
     def compute_slowly(*arguments):
-        assert goes_on.wait(60)
+        assert goes_on.wait(HANGS_S)
         return compute(*arguments)
 
     monkeypatch.setitem(computed_states._COMPUTE, StateKind.TRAJECTORY, compute_slowly)
@@ -207,8 +207,7 @@ def test_a_recompute_that_takes_long_answers_running_then_done(bench, monkeypatc
         "signs": [],
         "data_points": [],
     }
-    while (read := bench.get("/v2/groups/g/longitudinal"))["status"] == "running":
-        time.sleep(0.02)
+    read = until(lambda: (answer := bench.get("/v2/groups/g/longitudinal"))["status"] != "running" and answer)
     assert read["window"]["jobs_used"] == 1
 
 
@@ -229,10 +228,7 @@ def stored_states(bench) -> int:
 
 
 def wait_until_stored(bench, count: int) -> None:
-    ends_at = time.monotonic() + 60
-    while stored_states(bench) != count:
-        assert time.monotonic() < ends_at
-        time.sleep(0.02)
+    until(lambda: stored_states(bench) == count, f"{count} states")
 
 
 @STATES
@@ -289,7 +285,7 @@ def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(ma
     keep, goes_on = computed_states.GroupStates._keep, threading.Event()
 
     def keep_slowly(*arguments):
-        assert goes_on.wait(60)
+        assert goes_on.wait(HANGS_S)
         keep(*arguments)
 
     monkeypatch.setattr(computed_states.GroupStates, "_keep", keep_slowly)

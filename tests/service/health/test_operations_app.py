@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from patience import HANGS_S
 from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.health.operations_app import create_ops_app
 from vbdesk.service.health.readiness import api_readiness
@@ -26,7 +27,7 @@ class Told:
         self._base_url = base_url
 
     def text(self) -> str:
-        answer = httpx.get(f"{self._base_url}/metrics", trust_env=False, timeout=120)
+        answer = httpx.get(f"{self._base_url}/metrics", trust_env=False, timeout=HANGS_S)
         assert answer.status_code == 200
         return answer.text
 

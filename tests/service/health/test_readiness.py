@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from patience import until
+from patience import HANGS_S, until
 from vbdesk.service.engine.executors import DEAD_AFTER
 from vbdesk.service.health.operations_app import STATE_LIMIT_S, create_ops_app
 from vbdesk.service.health.readiness import LIMIT_S, Readiness, Reason, api_readiness, worker_readiness
@@ -42,13 +42,13 @@ def reasons(readiness: Readiness) -> list[Reason]:
 def test_a_process_that_drains_says_so_on_both_ports(start_service: Any, serve_app: Any):
     service = start_service()
     operations = serve_app(create_ops_app(service.context, api_readiness(service.context)))
-    assert httpx.get(f"{operations}/readyz", trust_env=False, timeout=120).status_code == 200
+    assert httpx.get(f"{operations}/readyz", trust_env=False, timeout=HANGS_S).status_code == 200
     service.context.draining.set()
     for origin in (service.base_url, operations):
-        answer = httpx.get(f"{origin}/readyz", trust_env=False, timeout=120)
+        answer = httpx.get(f"{origin}/readyz", trust_env=False, timeout=HANGS_S)
         assert answer.status_code == 503
         assert answer.json()["reasons"] == [{"check": "process", "reason": "draining"}]
-        assert httpx.get(f"{origin}/healthz", trust_env=False, timeout=120).status_code == 200
+        assert httpx.get(f"{origin}/healthz", trust_env=False, timeout=HANGS_S).status_code == 200
 
 
 def test_a_database_of_a_newer_release_is_not_ours(context: Any):
@@ -72,11 +72,11 @@ def test_a_database_that_takes_connections_and_never_answers_is_told_before_the_
     lost = replace(context, database=hanging)
     operations = serve_app(create_ops_app(lost, api_readiness(lost)))
     for path, status in (("readyz", 503), ("healthz", 200)):
-        answer = httpx.get(f"{operations}/{path}", trust_env=False, timeout=60)
+        answer = httpx.get(f"{operations}/{path}", trust_env=False, timeout=HANGS_S)
         assert answer.status_code == status
         if status == 503:
             assert answer.json()["reasons"] == [{"check": "database", "reason": "no_answer_in_time"}]
-    metrics = httpx.get(f"{operations}/metrics", trust_env=False, timeout=60).text
+    metrics = httpx.get(f"{operations}/metrics", trust_env=False, timeout=HANGS_S).text
     assert "vbdesk_state_known 0.0" in metrics
     assert 'vbdesk_ready{check="database"} 0.0' in metrics
     assert "vbdesk_jobs_accepted_total 0.0" in metrics
@@ -108,7 +108,7 @@ def test_a_question_is_asked_once_at_a_time_and_not_again_too_soon():
 
     def ask() -> int:
         asked.append(threading.get_ident())
-        gate.wait(60)
+        gate.wait(HANGS_S)
         return len(asked)
 
     question = CachedProbe(ask, good_for_s=60, limit_s=0.2)

@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from patience import HANGS_S
 from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 
 PAGE = "https://app.example.org"
@@ -27,7 +28,7 @@ def open_service(start_service):
 
 def preflight(url, method="POST", origin=PAGE, headers="x-account-id,x-api-key,idempotency-key,content-type"):
     asked = {"Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
-    return httpx.options(url, headers=asked, trust_env=False, timeout=120)
+    return httpx.options(url, headers=asked, trust_env=False, timeout=HANGS_S)
 
 
 def cors_headers(answer):
@@ -122,7 +123,7 @@ def test_the_console_and_the_pages_are_never_open(open_service, path):
     answers = [
         preflight(url),
         preflight(url, "GET"),
-        httpx.get(url, headers={"Origin": PAGE}, trust_env=False, timeout=120),
+        httpx.get(url, headers={"Origin": PAGE}, trust_env=False, timeout=HANGS_S),
     ]
     assert [cors_headers(answer) for answer in answers] == [set(), set(), set()]
 
@@ -135,7 +136,7 @@ def test_a_page_puts_a_recording_to_the_store(open_service):
     assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (200, "PUT")
     headers = {**grant["required_headers"], "Origin": PAGE}
     for status in (200, 412):
-        put = httpx.put(grant["upload_url"], content=b"sound", headers=headers, trust_env=False, timeout=120)
+        put = httpx.put(grant["upload_url"], content=b"sound", headers=headers, trust_env=False, timeout=HANGS_S)
         assert (put.status_code, put.headers["access-control-allow-origin"]) == (status, PAGE)
 
 

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from patience import HANGS_S
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.composition.servers import bind
 from vbdesk.service.http.error_responses import install_error_handlers
@@ -71,7 +72,7 @@ def test_a_crash_answers_500_in_shape_and_keeps_the_path_out_of_our_log(serve_ap
         raise RuntimeError("disk on fire")
 
     with caplog.at_level(logging.ERROR, logger="vbdesk"):
-        answer = httpx.get(serve_app(app) + "/groups/jane-doe", trust_env=False, timeout=120)
+        answer = httpx.get(serve_app(app) + "/groups/jane-doe", trust_env=False, timeout=HANGS_S)
     assert answer.json() == {
         "code": "PROCESSING_ERROR",
         "message": "The service could not finish the request. Try again in a moment.",
@@ -93,7 +94,7 @@ def test_a_name_in_the_path_is_looked_up_before_the_body(service, account, serve
     def add(group_id: str, body: Annotated[dict[str, str], json_body(dict[str, str])]) -> None: ...
 
     answer = httpx.post(
-        serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False, timeout=120
+        serve_app(app) + "/groups/x", content=b"{", headers=account.headers, trust_env=False, timeout=HANGS_S
     )
     assert answer.status_code == 404
 
@@ -138,7 +139,7 @@ def test_a_refused_upload_on_a_kept_alive_connection_is_answered(service, client
 def test_a_caller_that_waits_for_leave_to_send_is_refused_at_once(service):
     url = urlsplit(service.base_url)
     head = f"POST /v2/models/pulse/analyze HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 9000000\r\n"
-    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=HANGS_S) as connection:
         connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
         answer = connection.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 401 ")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from hostile_bodies import bombs, broken_forms, hostile_bodies, in_form, sound_files
 
+from patience import HANGS_S
 from vbdesk.service.engine.inspection import TIMEOUT_S, SandboxedInspector
 
 PATH = "/v2/signs/stress/analyze"
@@ -16,7 +17,7 @@ PATH = "/v2/signs/stress/analyze"
 @pytest.fixture(scope="module")
 def inspectors():
     """One with patience for a busy machine; and one with little, for whom any refusal is as good."""
-    made = SandboxedInspector(timeout_s=120), SandboxedInspector(timeout_s=TIMEOUT_S / 4)
+    made = SandboxedInspector(timeout_s=HANGS_S), SandboxedInspector(timeout_s=TIMEOUT_S / 4)
     yield made
     for inspector in made:
         inspector.close()
@@ -83,7 +84,7 @@ def test_a_length_that_lies_is_refused_or_the_caller_hung_up_on(service, account
     headers = {**account.headers, "Host": "x", "Content-Type": form.content_type, "Content-Length": announced}
     head = f"POST {PATH} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     url = urlsplit(service.base_url)
-    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode() + b"\r\n" + form.body[:2000])
         answer = connection.recv(4096)
     assert answer.startswith((b"HTTP/1.1 4", b"")), answer[:100]
@@ -98,7 +99,7 @@ def test_a_caller_that_hangs_up_in_the_middle_leaves_nothing(service, account):
     head = f"POST {PATH} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     url = urlsplit(service.base_url)
     for share in (0, 100, 10_000, len(form.body) - 1):
-        with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+        with socket.create_connection((url.hostname, url.port), timeout=HANGS_S) as connection:
             connection.sendall(head.encode() + b"\r\n" + form.body[:share])
     client = service.client(account)
     assert client.get("/v2/jobs").json()["jobs"] == []

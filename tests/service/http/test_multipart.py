@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
-from patience import until
+from patience import HANGS_S, until
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.http.error_responses import install_error_handlers
@@ -51,7 +51,7 @@ def url(serve_app, folder) -> str:
 
 
 def post(url: str, **options) -> httpx.Response:
-    return httpx.post(url, trust_env=False, timeout=120, **options)
+    return httpx.post(url, trust_env=False, timeout=HANGS_S, **options)
 
 
 def wait_until_empty(folder) -> None:
@@ -96,7 +96,7 @@ def test_a_body_announced_too_long_is_413_before_it_is_sent(url):
         f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         f"Content-Length: {200 * MIB}\r\n\r\n"
     )
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode())
         answer = connection.makefile("rb").read()  # ends: the service closed the connection
     assert b"413" in answer.split(b"\r\n")[0]
@@ -110,7 +110,7 @@ def test_a_body_without_end_is_not_read_past_the_limit(url, folder):
     start = b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n'
     chunk = b"%x\r\n%s\r\n" % (MIB, bytes(MIB))
     sent = 0
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode() + b"%x\r\n%s\r\n" % (len(start), start))
         with contextlib.suppress(OSError):
             for _ in range(200):
@@ -178,7 +178,7 @@ def test_a_form_that_breaks_off_leaves_nothing(url, folder):
         f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         'Content-Length: 1000000\r\n\r\n--b\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n'
     )
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode() + bytes(200_000))
     wait_until_empty(folder)
 

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from patience import HANGS_S
 from vbdesk.service.composition.servers import LOOPBACK
 from vbdesk.service.http.guard import MAX_UNAUTHORIZED_PER_WINDOW, source_of
 from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
@@ -26,14 +27,14 @@ APP = Starlette(routes=[Route("/", whereabouts)])
 
 def test_a_trusted_proxy_tells_the_callers_address_and_scheme(serve_app):
     address = serve_app(APP, trusted_proxies=LOOPBACK)
-    assert httpx.get(address, headers=CLAIM, trust_env=False, timeout=120).json() == ["203.0.113.7", "https"]
+    assert httpx.get(address, headers=CLAIM, trust_env=False, timeout=HANGS_S).json() == ["203.0.113.7", "https"]
 
 
 def test_what_anybody_else_claims_counts_for_nothing(serve_app, tmp_path):
     elsewhere = load_settings(tmp_path, trusted_proxies=["10.0.0.0/24"]).trusted_proxies
     for trusted in (elsewhere, ()):
         address = serve_app(APP, trusted_proxies=trusted)
-        assert httpx.get(address, headers=CLAIM, trust_env=False, timeout=120).json() == ["127.0.0.1", "http"]
+        assert httpx.get(address, headers=CLAIM, trust_env=False, timeout=HANGS_S).json() == ["127.0.0.1", "http"]
 
 
 def test_this_computer_is_trusted_unless_told_otherwise(tmp_path):

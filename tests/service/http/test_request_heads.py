@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from patience import HANGS_S
+
 LONGEST = 64 * 1024
 
 
@@ -17,7 +19,7 @@ def head_of(length: int) -> bytes:
 
 def statuses_of(origin: str, sent: list[bytes], pause_s: float = 0.0) -> list[bytes]:
     parts = urlsplit(origin)
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as caller:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as caller:
         for piece in sent:
             caller.sendall(piece)
             time.sleep(pause_s)

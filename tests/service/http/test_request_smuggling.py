@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.service.http.malformed_requests import MAX_CHUNK_EXTENSION_BYTES
 
 SECOND = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -77,7 +78,7 @@ REFUSED = {
 
 def statuses_of(origin: str, sent: bytes) -> list[bytes]:
     parts = urlsplit(origin)
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as caller:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as caller:
         caller.sendall(sent)
         answer = b"".join(iter(lambda: caller.recv(65_536), b""))
         return re.findall(rb"HTTP/1.1 (\d+)", answer)

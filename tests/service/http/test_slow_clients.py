@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from patience import until
+from patience import HANGS_S, until
 from vbdesk.service.composition.app import create_app
 from vbdesk.service.http import slow_clients
 from vbdesk.service.http.slow_clients import ClientTimeouts
@@ -27,7 +27,7 @@ def address(service, serve_app) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def connected(address) -> Iterator[socket.socket]:
-    with socket.create_connection(address, timeout=60) as caller:
+    with socket.create_connection(address, timeout=HANGS_S) as caller:
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield caller
 
@@ -138,7 +138,8 @@ def test_a_slow_upload_that_goes_on_is_taken_to_its_end(monkeypatch, address, ac
         assert answer.status == 400
 
 
-def test_a_connection_at_rest_between_requests_is_not_taken_for_a_dawdler(address):
+def test_a_connection_at_rest_between_requests_is_not_taken_for_a_dawdler(monkeypatch, address):
+    watched = Watched(monkeypatch)
     with connected(address) as caller:
         for _ in range(2):
             caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -148,4 +149,5 @@ def test_a_connection_at_rest_between_requests_is_not_taken_for_a_dawdler(addres
                 assert received, answer
                 answer += received
             assert answer.startswith(b"HTTP/1.1 200")
-            time.sleep(1.5)
+            watched.now += 1.5 * HASTY.head_s
+            watched.wait_for_look()

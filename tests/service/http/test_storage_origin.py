@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from patience import until
+from patience import HANGS_S, until
 from vbdesk.clock import SystemClock, utc_now
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.http import storage_origin
@@ -35,7 +35,7 @@ def grant(client) -> dict:
 
 def put(grant: dict, content: bytes = b"sound", **changes: str | None) -> httpx.Response:
     headers = {name: value for name, value in {**grant["required_headers"], **changes}.items() if value is not None}
-    return httpx.put(grant["upload_url"], content=content, headers=headers, trust_env=False, timeout=120)
+    return httpx.put(grant["upload_url"], content=content, headers=headers, trust_env=False, timeout=HANGS_S)
 
 
 def code_of(answer: httpx.Response) -> str:
@@ -100,7 +100,7 @@ def test_an_address_without_signature_is_denied(grant):
 
 
 def test_only_put_is_taken(grant):
-    answer = httpx.get(grant["upload_url"], trust_env=False, timeout=120)
+    answer = httpx.get(grant["upload_url"], trust_env=False, timeout=HANGS_S)
     assert (answer.status_code, code_of(answer)) == (405, "MethodNotAllowed")
 
 
@@ -160,7 +160,7 @@ def test_a_file_announced_too_large_is_refused_before_it_is_sent(service, grant)
     head = [f"PUT {url.path}?{url.query} HTTP/1.1", f"Host: {url.netloc}"]
     head += [f"{name}: {value}" for name, value in grant["required_headers"].items()]
     head += [f"Content-Length: {MAX_AUDIO_BYTES + 1}", "", ""]
-    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=HANGS_S) as connection:
         connection.sendall("\r\n".join(head).encode())
         answer = connection.makefile("rb").read()
     assert b" 400 " in answer.split(b"\r\n")[0]
@@ -174,7 +174,7 @@ def test_a_file_that_turns_out_too_large_is_stopped_and_leaves_nothing(service, 
 
     try:
         answer = httpx.put(
-            grant["upload_url"], content=chunks(), headers=grant["required_headers"], trust_env=False, timeout=120
+            grant["upload_url"], content=chunks(), headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
         )
     except httpx.TransportError:
         pass  # closed before the answer was read
@@ -188,7 +188,7 @@ def test_a_put_that_breaks_off_leaves_nothing_and_may_be_tried_again(service, ac
     url = urlsplit(grant["upload_url"])
     head = [f"PUT {url.path}?{url.query} HTTP/1.1", f"Host: {url.netloc}", "Content-Length: 1000000"]
     head += [f"{name}: {value}" for name, value in grant["required_headers"].items()]
-    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=HANGS_S) as connection:
         connection.sendall("\r\n".join([*head, "", ""]).encode() + bytes(300_000))
         until(lambda: leftovers(service) != [])
     until(lambda: leftovers(service) == [])
@@ -291,14 +291,14 @@ def test_whatever_an_address_says_the_answer_is_xml(service, name: bytes, path: 
     """XML 1.0 has no way to write most control characters, and a refusal repeats names that the caller chose."""
     address = f"{service.storage_url}/{quote(path)}?{SIGNED_QUERY}{quote(name)}"
     for method in ("PUT", "POST"):
-        answer = httpx.request(method, address, content=b"x", trust_env=False, timeout=60)
+        answer = httpx.request(method, address, content=b"x", trust_env=False, timeout=HANGS_S)
         assert answer.status_code in {400, 403, 404, 405}
         assert code_of(answer)
 
 
 def test_a_name_with_control_characters_is_told_without_them(service):
     answer = httpx.put(
-        f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False, timeout=120
+        f"{service.storage_url}/x?{SIGNED_QUERY}a%0Bb%1F%EF%BF%BFc%09", content=b"x", trust_env=False, timeout=HANGS_S
     )
     assert ET.fromstring(answer.content).findtext("ParameterName") == "a\ufffdb\ufffd\ufffdc\t"
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from sample_audio import noise_wav
 
+from patience import HANGS_S
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.http.form_fields import MAX_FIELD_BYTES, MAX_FIELDS
 from vbdesk.service.http.slow_clients import ClientTimeouts
@@ -32,7 +33,11 @@ SIGN = "/v2/signs/stress/analyze"
 def upload_ref(client):
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     put = httpx.put(
-        grant["upload_url"], content=noise_wav(15.5), headers=grant["required_headers"], trust_env=False, timeout=60
+        grant["upload_url"],
+        content=noise_wav(15.5),
+        headers=grant["required_headers"],
+        trust_env=False,
+        timeout=HANGS_S,
     )
     assert put.status_code == 200
     return grant["upload_ref"]
@@ -190,7 +195,7 @@ def test_a_body_announced_too_long_is_413_before_it_is_sent(service, account):
     parts = urlsplit(service.base_url)
     head = f"POST {SIGN} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {URLENCODED}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in account.headers.items())
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode() + b"Content-Length: 200000000\r\n\r\n")
         answer = connection.makefile("rb").read()  # ends: the service closed the connection
     assert b" 413 " in answer.split(b"\r\n")[0]
@@ -211,7 +216,7 @@ def test_a_form_that_trickles_is_cut_off(service, account, serve_app):
     parts = urlsplit(serve_app(create_app(service.context), timeouts))
     head = f"POST {SIGN} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {URLENCODED}\r\nContent-Length: 1000\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in account.headers.items())
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=HANGS_S) as connection:
         connection.sendall(head.encode() + b"\r\ndiarize=")
         assert connection.makefile("rb").read() == b""
 

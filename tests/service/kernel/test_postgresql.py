@@ -1,8 +1,7 @@
 """The service on PostgreSQL: migrations, ledger and rate limits."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +12,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from patience import HANGS_S, until
 from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
@@ -75,25 +75,18 @@ def somebody_waits(database: Database) -> bool:
         return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 
 
-def wait_until(happens: Callable[[], bool], within_s: float = 60) -> None:
-    ends_at = time.monotonic() + within_s
-    while not happens():
-        assert time.monotonic() < ends_at
-        time.sleep(0.05)
-
-
 def test_a_waiting_migration_does_not_block_its_table(settings, behind):
     """A waiting lock request blocks all later ones: so the migration waits shortly and retries."""
     with ThreadPoolExecutor(1) as pool, behind.engine.connect() as long_reader:
         long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # as a backup does for hours
         migration = pool.submit(upgrade, behind, settings.data_dir)
-        wait_until(lambda: somebody_waits(behind))
+        until(lambda: somebody_waits(behind), "a lock to be waited for")
         with behind.writing() as connection:  # queued behind the migration, which gives up
-            connection.execute(sa.text("SET LOCAL lock_timeout = '10s'"))
+            connection.execute(sa.text("SET LOCAL lock_timeout = '600s'"))
             connection.execute(sa.text("UPDATE jobs SET starts = 0"))
         assert not migration.done()
         long_reader.rollback()
-        migration.result(20)
+        migration.result(HANGS_S)
     with behind.reading() as connection:
         assert status(connection).state is SchemaState.CURRENT
 

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from filelock import FileLock
 from typer.testing import CliRunner, Result
 
+from patience import HANGS_S
 from vbdesk.cli import admin_secrets
 from vbdesk.cli.admin import app
 from vbdesk.clock import SystemClock, utc_now
@@ -237,13 +238,13 @@ def test_two_changes_of_keys_at_once_lose_none(service_database, tmp_path_factor
             if begun.acquire(blocking=False):
                 second.append(others.submit(admin_secrets.rotate, settings.data_dir))
                 second[0].add_done_callback(lambda _: second_waits.set())
-                assert second_waits.wait(120)
+                assert second_waits.wait(HANGS_S)
             replace_key_file(path, keys)
 
         monkeypatch.setattr(FileLock, "acquire", acquire_and_tell)
         monkeypatch.setattr("vbdesk.service.encryption.keys.replace_key_file", replace_later)
         first(settings.data_dir, **options)
-        second[0].result(120)
+        second[0].result(HANGS_S)
     assert open_data_keys(database, find_keys(settings), lambda: NOW) is not None
     assert stored_secret(settings, database) == "theirs"
     assert len(key_file_of(settings).read()) == left

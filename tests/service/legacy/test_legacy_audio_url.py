@@ -5,7 +5,6 @@ import datetime
 import socket
 import ssl
 import threading
-import time
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from patience import HANGS_S, until
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.jobs.lifecycle import JobLifecycle
@@ -175,15 +175,14 @@ def test_slow_hosts_keep_nobody_else_waiting(open_bench, audio_host):
     ]
     for thread in threads:
         thread.start()
-    while len(audio_host.requests) < 45:
-        time.sleep(0.01)
+    until(lambda: len(audio_host.requests) >= 45, "45 requests")
     open_bench.get("/v2/jobs")  # answered while all of them wait
     audio_host.release.set()
     for thread in threads:
         thread.join()
 
 
-def fetch(url, folder, *, guard=None, timeout_s=5.0, plain=True):
+def fetch(url, folder, *, guard=None, timeout_s=HANGS_S, plain=True):
     """The bytes that the fetcher brings."""
 
     async def bring():

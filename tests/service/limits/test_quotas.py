@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sample_audio import noise_wav
 
+from patience import HANGS_S
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.errors import QuotaExceeded
@@ -36,7 +37,7 @@ def mint(client, size: int | None = None) -> httpx.Response:
 
 def put(grant: dict, content: bytes = AUDIO) -> httpx.Response:
     return httpx.put(
-        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=120
+        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
     )
 
 
@@ -124,7 +125,7 @@ def race(client, count: int, size: int | None = None) -> list[int]:
     start = threading.Barrier(count)
 
     def one(_number: int) -> int:
-        start.wait(60)
+        start.wait(HANGS_S)
         return mint(client, size).status_code
 
     with ThreadPoolExecutor(count) as pool:
@@ -156,7 +157,7 @@ def test_two_processes_together_stay_within_the_quota_on_postgresql(start_servic
     start = threading.Barrier(40)
 
     def mint_at(number: int) -> int:
-        start.wait(60)
+        start.wait(HANGS_S)
         return mint(clients[number % 2]).status_code
 
     with ThreadPoolExecutor(40) as pool:
@@ -173,19 +174,19 @@ def test_a_put_that_ends_after_its_reservation_counts_again(quota_service, clien
     def slowly():
         yield bytes(15 * MIB)
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(HANGS_S)
         yield bytes(15 * MIB)
 
     with ThreadPoolExecutor(1) as pool:
         headers = grant["required_headers"] | {"Content-Length": str(30 * MIB)}
         sending = pool.submit(
-            httpx.put, grant["upload_url"], content=slowly(), headers=headers, trust_env=False, timeout=60
+            httpx.put, grant["upload_url"], content=slowly(), headers=headers, trust_env=False, timeout=HANGS_S
         )
-        assert begun.wait(60)
+        assert begun.wait(HANGS_S)
         quota_service.clock.advance(901)  # its address expired during the upload
         assert [mint(client).status_code for _ in range(4)] == [200] * 4
         go_on.set()
-        assert sending.result(60).status_code == 200
+        assert sending.result(HANGS_S).status_code == 200
     quota_service.clock.advance(901)
     assert [mint(client).status_code for _ in range(4)] == [200, 200, 200, 429]
 
@@ -197,7 +198,7 @@ def test_the_number_of_concurrent_files_to_one_address_is_limited(quota_service,
     def slowly():
         yield bytes(MIB)
         under_way.release()
-        go_on.wait(60)
+        go_on.wait(HANGS_S)
 
     with ThreadPoolExecutor(16) as pool:
         sent = [
@@ -207,19 +208,19 @@ def test_the_number_of_concurrent_files_to_one_address_is_limited(quota_service,
                 content=slowly(),
                 headers=grant["required_headers"],
                 trust_env=False,
-                timeout=60,
+                timeout=HANGS_S,
             )
             for _ in range(16)
         ]
         for _ in sent:
-            assert under_way.acquire(timeout=60)
+            assert under_way.acquire(timeout=HANGS_S)
         incoming = quota_service.context.storage.incoming
         while len(list(incoming.iterdir())) < 16:
             pass
         refused = put(grant)
         assert (refused.status_code, "<Code>SlowDown</Code>" in refused.text) == (503, True)
         go_on.set()
-        assert sorted(answer.result(60).status_code for answer in sent) == [200] + [412] * 15
+        assert sorted(answer.result(HANGS_S).status_code for answer in sent) == [200] + [412] * 15
 
 
 def test_forms_in_transit_count_per_account(quota_service):
@@ -246,23 +247,23 @@ def test_half_sent_forms_beyond_the_quota_are_refused_and_leave_nothing(start_se
         for _ in range(20):
             yield bytes(MIB)
         sent.release()
-        go_on.wait(60)
+        go_on.wait(HANGS_S)
         yield b"\r\n--b--\r\n"
 
     def post() -> httpx.Response:
         headers = account.headers | {"Content-Type": "multipart/form-data; boundary=b"}
         url = f"{service.base_url}/v2/signs/stress/analyze"
-        return httpx.post(url, content=slowly(), headers=headers, trust_env=False, timeout=60)
+        return httpx.post(url, content=slowly(), headers=headers, trust_env=False, timeout=HANGS_S)
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(post)
-        assert sent.acquire(timeout=60)
+        assert sent.acquire(timeout=HANGS_S)
         while service.context.in_flight._bytes[account.account_id] < 19 * MIB:
             pass
         second = pool.submit(post)
-        assert sent.acquire(timeout=60)
+        assert sent.acquire(timeout=HANGS_S)
         go_on.set()
-        statuses = sorted(answer.result(60).status_code for answer in (first, second))
+        statuses = sorted(answer.result(HANGS_S).status_code for answer in (first, second))
     assert statuses == [400, 429]  # the first is no recording
     assert list(service.context.storage.incoming.iterdir()) == []
     assert not service.context.in_flight._bytes

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 import typer
 from typer.testing import CliRunner
 
+from patience import HANGS_S
 from vbdesk.cli.admin import app as admin
 from vbdesk.cli.serve import serve as serve_command
 from vbdesk.clock import SystemClock
@@ -45,7 +46,6 @@ from vbdesk.service.uploads import repository
 from vbdesk.service.uploads.service import UploadService
 
 OLD_FOLDER = Path(__file__).parents[2] / "data" / "service_6.zip"
-START_LIMIT_S = 300  # ends a test that hangs
 LONG_AGO = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -327,7 +327,7 @@ def test_the_worker_command_reports_its_own_folder_in_one_line(shared_database, 
         pass
     monkeypatch.setenv("VBDESK_DATABASE_URL", other.settings.database_url)
     command = [sys.executable, "-m", "vbdesk", "worker", "--data-dir", str(other.settings.data_dir)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=START_LIMIT_S, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert done.returncode == 1
     assert "Give this process the data folder of vbdesk serve" in done.stderr.strip().split("\n")[-1]
     assert "Traceback" not in done.stderr

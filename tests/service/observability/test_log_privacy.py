@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.service.observability.logs import configure_logs
 from vbdesk.service.storage.store import StoreUnavailable
@@ -92,9 +93,11 @@ def drive(client: httpx.Client) -> Any:
             content=SPEECH.read_bytes(),
             headers=grant["required_headers"],
             trust_env=False,
-            timeout=120,
+            timeout=HANGS_S,
         )
-    httpx.put(grant["upload_url"] + "0", content=b"x", headers=grant["required_headers"], trust_env=False, timeout=120)
+    httpx.put(
+        grant["upload_url"] + "0", content=b"x", headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
+    )
     return grant
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from patience import HANGS_S
 from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.storage.addresses import UploadAddresses
 from vbdesk.service.storage.opening import open_addresses, open_store
@@ -65,7 +66,7 @@ def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     yield emulator_of
     for _, server, thread in running.values():
         server.should_exit = True
-        thread.join(60)
+        thread.join(HANGS_S)
         assert not thread.is_alive()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from patience import HANGS_S
 from vbdesk.clock import SystemClock
 from vbdesk.service.composition.eraser import open_eraser
 from vbdesk.service.engine.sweeper import Sweeper
@@ -63,7 +64,7 @@ def api(service):
 def uploaded(api, content=SPEECH, **told):
     grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac", **told}).json()
     answer = httpx.put(
-        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=120
+        grant["upload_url"], content=content, headers=grant["required_headers"], trust_env=False, timeout=HANGS_S
     )
     return grant["upload_ref"], answer
 
@@ -222,7 +223,11 @@ def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_later_uploads(c
     withdrawn = 3
     assert len(folders(cloud)) == 1 + others_objects + withdrawn
     put = httpx.put(
-        open_grant["upload_url"], content=SPEECH, headers=open_grant["required_headers"], trust_env=False, timeout=120
+        open_grant["upload_url"],
+        content=SPEECH,
+        headers=open_grant["required_headers"],
+        trust_env=False,
+        timeout=HANGS_S,
     )
     assert put.status_code == 412, "an empty object lies there until the address has ended"
     clock.ahead += 7200

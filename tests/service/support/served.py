@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,9 @@ from typing import Any
 import httpx
 from typer.testing import CliRunner
 
+sys.path.append(str(Path(__file__).parents[2]))
+
+from patience import HANGS_S, until
 from vbdesk.cli.admin import app as admin
 from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
@@ -21,7 +23,6 @@ from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 
 COMMAND = [sys.executable, "-m", "vbdesk"]
-START_LIMIT_S = 300  # ends a test that hangs
 
 
 class ReadyProcess:
@@ -55,11 +56,9 @@ class ReadyProcess:
 
     def wait_ready(self) -> None:
         """Wait for the ready file and store its content in `ready`."""
-        ends_at = time.monotonic() + START_LIMIT_S
-        while not self._ready_file.exists():
-            if not self.runs or time.monotonic() > ends_at:
-                raise AssertionError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
-            time.sleep(0.02)
+        until(lambda: self._ready_file.exists() or not self.runs, f"{self.name} to start")
+        if not self._ready_file.exists():
+            raise AssertionError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
         self.ready = json.loads(self._ready_file.read_text())
 
     @property
@@ -99,12 +98,12 @@ class ReadyProcess:
         if self.runs:
             self.process.send_signal(signal.SIGTERM)
 
-    def stop(self, within_s: float = 120) -> int:
+    def stop(self, within_s: float = HANGS_S) -> int:
         """Ask it to stop; return its exit status."""
         self.ask_to_stop()
         return self._wait(within_s)
 
-    def wait_until_stopped(self, within_s: float = 120) -> None:
+    def wait_until_stopped(self, within_s: float = HANGS_S) -> None:
         """Wait for a requested stop. Raises AssertionError unless it exits cleanly."""
         status = self._wait(within_s)
         assert status == 0, f"{self.name} did not end cleanly ({status}): {self.log.read_text()[-2000:]}"
@@ -165,7 +164,7 @@ class Served(VbdeskProcess):
         self.headers = {"X-Account-ID": account.account_id, "X-API-Key": key.api_key}
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=120, trust_env=False)
+        return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=HANGS_S, trust_env=False)
 
 
 def proportional_mb(pid: int) -> float:
@@ -185,18 +184,16 @@ def upload(client: httpx.Client, recording: Path, content_type: str) -> str:
         content=recording.read_bytes(),
         headers=grant["required_headers"],
         trust_env=False,
-        timeout=120,
+        timeout=HANGS_S,
     )
     put.raise_for_status()
     reference: str = grant["upload_ref"]
     return reference
 
 
-def wait_for_end(client: httpx.Client, job_id: str, within_s: float = 300) -> Any:
-    ends_at = time.monotonic() + within_s
-    while True:
+def wait_for_end(client: httpx.Client, job_id: str) -> Any:
+    def ended() -> Any:
         job = client.get(f"/v2/jobs/{job_id}").raise_for_status().json()
-        if job["status"] in ("done", "failed", "timed-out"):
-            return job
-        assert time.monotonic() < ends_at, job
-        time.sleep(0.1)
+        return job if job["status"] in ("done", "failed", "timed-out") else None
+
+    return until(ended, f"the end of {job_id}", look_every_s=0.1)

@@ -2,22 +2,12 @@
 
 import socket
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from patience import HANGS_S
 from vbdesk.service.kernel.address_guard import AddressGuard
-
-ENOUGH_S = 60
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + ENOUGH_S
-    while not condition():
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
 
 
 class SlowNames:
@@ -28,7 +18,7 @@ class SlowNames:
         checked: addresses that the service began to check.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, patience_s: float = ENOUGH_S) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, patience_s: float = HANGS_S) -> None:
         self.release = threading.Event()
         self.asked: list[str] = []
         self.checked: list[str] = []
@@ -41,7 +31,7 @@ class SlowNames:
     def look_up(self, host: str, port: int) -> list[str]:
         self.asked.append(host)
         if host.endswith(".slow.example"):
-            self.release.wait(ENOUGH_S)
+            self.release.wait(HANGS_S)
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
         return ["127.0.0.1"]
 

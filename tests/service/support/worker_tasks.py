@@ -66,11 +66,6 @@ def analyse_in_stages(recording: BinaryIO, request: AnalysisRequest) -> Analysed
     )
 
 
-def analyse_slowly(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
-    time.sleep(1)
-    return analyse_at_once(recording, request)
-
-
 def analyse_never(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     """Block for models, in native code that keeps the interpreter; return at once for signs."""
     if request.kind == "model":

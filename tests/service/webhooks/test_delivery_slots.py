@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from dead_receivers import DeadReceiver
-from slow_names import ENOUGH_S, wait_until
 from sqlalchemy.exc import OperationalError
 
+from patience import HANGS_S, until
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.webhooks import delivery_slots, repository
 from vbdesk.service.webhooks import delivery_worker as delivery_worker_module
@@ -64,7 +64,7 @@ def living():
             self.rfile.read(int(self.headers["Content-Length"]))
             if self.path == "/hangs":
                 hung.append(self.path)
-                over.wait(ENOUGH_S)
+                over.wait(HANGS_S)
                 return
             received[self.headers["X-Webhook-Delivery"]] += 1
             self.send_response(204)
@@ -101,7 +101,7 @@ def make_delivery_worker():
 
     def make(bench: Any) -> DeliveryWorker:
         context = bench.service.context
-        sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=2 * ENOUGH_S)
+        sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=2 * HANGS_S)
         delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
         delivery_worker.start()
         running.append(delivery_worker)
@@ -165,13 +165,13 @@ def test_thirty_deliveries_to_dead_receivers_hold_up_nobody_else(
     enemy = bench.service.add_account()
     owe_dead(bench, dead.port, enemy)
     make_delivery_worker(bench)
-    wait_until(lambda: dead.calls == under_way)
+    until(lambda: dead.calls == under_way)
     others = owe(bench, bench.account, f"{living.origin}/")
-    wait_until(lambda: living.received[others] == 1)
+    until(lambda: living.received[others] == 1)
     own = owe(bench, enemy, f"{living.origin}/") if under_way != delivery_slots.OF_ONE_ACCOUNT else None
-    wait_until(lambda: own is None or living.received[own] == 1)
+    until(lambda: own is None or living.received[own] == 1)
     assert dead.calls == under_way
-    wait_until(lambda: {row.delivery_id for row in bench.deliveries() if row.state == "sent"} == {others, own} - {None})
+    until(lambda: {row.delivery_id for row in bench.deliveries() if row.state == "sent"} == {others, own} - {None})
     assert sum(row.attempts == 0 for row in bench.deliveries()) == DEAD, "every dead one is under way or waits"
 
 
@@ -180,9 +180,9 @@ def test_an_accounts_hanging_deliveries_leave_places_at_the_same_host_to_others(
     for _ in range(10):
         owe(bench, enemy, f"{living.origin}/hangs")
     make_delivery_worker(bench)
-    wait_until(lambda: len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
+    until(lambda: len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
     others = owe(bench, bench.account, f"{living.origin}/")
-    wait_until(lambda: living.received[others] == 1)
+    until(lambda: living.received[others] == 1)
     assert len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER
 
 
@@ -200,8 +200,8 @@ def test_a_delivery_is_found_behind_any_number_that_waits(
     owner = enemies[-1] if one_url else bench.service.add_account()
     last = owe(bench, owner, f"{living.origin}/")
     make_delivery_worker(bench)
-    wait_until(lambda: living.received[last] == 1)
-    wait_until(lambda: silent.calls == delivery_slots.OF_ONE_RECEIVER)
+    until(lambda: living.received[last] == 1)
+    until(lambda: silent.calls == delivery_slots.OF_ONE_RECEIVER)
 
 
 def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, silent, living, make_delivery_worker):
@@ -210,8 +210,8 @@ def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, sil
     owed = {owe(bench, bench.account, f"{living.origin}/") for _ in range(20)}
     for _ in range(2):
         make_delivery_worker(bench)
-    wait_until(lambda: living.received.keys() == owed)
-    wait_until(lambda: sum(row.state == "sent" for row in bench.deliveries()) == 20)
+    until(lambda: living.received.keys() == owed)
+    until(lambda: sum(row.state == "sent" for row in bench.deliveries()) == 20)
     assert set(living.received.values()) == {1}
     assert silent.calls <= 2 * delivery_slots.OF_ONE_ACCOUNT
 
@@ -229,7 +229,7 @@ def test_an_answer_is_recorded_once_the_database_is_back_and_not_asked_for_again
     monkeypatch.setattr(repository, "record_attempt", record_attempt)
     delivery_id = owe(bench, bench.account, f"{living.origin}/")
     make_delivery_worker(bench)
-    wait_until(lambda: bench.deliveries()[0].state == "sent")
+    until(lambda: bench.deliveries()[0].state == "sent")
     assert living.received == {delivery_id: 1}
 
 
@@ -255,7 +255,7 @@ def test_a_receiver_that_takes_a_body_in_single_bytes_is_left_in_time():
         reader = threading.Thread(target=take_slowly, args=(server,), daemon=True)
         reader.start()
         threading.Thread(target=post, daemon=True).start()
-        assert ended.wait(ENOUGH_S)
+        assert ended.wait(HANGS_S)
         reader.join()
 
 

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from slow_names import ENOUGH_S, SlowNames, wait_until
+from slow_names import SlowNames
 
+from patience import HANGS_S, until
 from vbdesk.service.kernel import name_resolver
 from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed
 from vbdesk.service.kernel.name_resolver import Resolver
@@ -49,7 +50,7 @@ def set_webhook(service, account, number):
     url = f"https://name-{number}.slow.example/hook"
     hook = {"url": url, "secret_key": "s"}
     return httpx.post(
-        f"{service.base_url}/v2/account/webhook", json=hook, headers=account.headers, timeout=ENOUGH_S, trust_env=False
+        f"{service.base_url}/v2/account/webhook", json=hook, headers=account.headers, timeout=HANGS_S, trust_env=False
     )
 
 
@@ -60,13 +61,13 @@ def submit(service, account, number):
         "webhook_secret_key": (None, "s"),
     }
     url = f"{service.base_url}/v2/signs/stress/analyze"
-    return httpx.post(url, files=parts, headers=account.headers, timeout=ENOUGH_S, trust_env=False)
+    return httpx.post(url, files=parts, headers=account.headers, timeout=HANGS_S, trust_env=False)
 
 
 def fetch(service, account, number):
     url = f"{service.base_url}/api/v1/wellness/analyze-audio-url"
     body = {"url": f"https://name-{number}.slow.example/take.wav"}
-    return httpx.post(url, json=body, headers=account.v1_headers, timeout=ENOUGH_S, trust_env=False)
+    return httpx.post(url, json=body, headers=account.v1_headers, timeout=HANGS_S, trust_env=False)
 
 
 @pytest.mark.parametrize("call", [set_webhook, submit, fetch])
@@ -74,7 +75,7 @@ def test_another_accounts_read_is_answered_while_a_hundred_names_hang(start_serv
     service = start_service()
     account, other = service.add_account(), service.client(service.add_account())
     calls = in_background([lambda number=number: call(service, account, number) for number in range(100)])
-    wait_until(lambda: len(slow_names.checked) >= POOL_SIZE and slow_names.asked)
+    until(lambda: len(slow_names.checked) >= POOL_SIZE and slow_names.asked)
     for _ in range(5):
         assert other.get("/v2/jobs").status_code == 200
     assert other.post("/v2/account/webhook", json={"url": "http://localhost/", "secret_key": "s"}).status_code == 422
@@ -93,7 +94,7 @@ def test_many_accounts_that_hang_together_stop_neither_reads_nor_a_newcomers_che
     calls = in_background(
         [lambda account=account, n=n: set_webhook(service, account, n) for account in accounts for n in range(3)]
     )
-    wait_until(lambda: len(slow_names.asked) == 60)
+    until(lambda: len(slow_names.asked) == 60)
     assert newcomer.get("/v2/jobs").status_code == 200
     assert newcomer.post("/v2/account/webhook", json={"url": "http://localhost/", "secret_key": "s"}).status_code == 422
     assert not any(call.done() for call in calls)
@@ -110,11 +111,11 @@ def test_one_accounts_webhooks_are_stored_one_at_a_time_so_that_a_slow_disk_leav
     def set_public_webhook():
         hook = {"url": "https://93.184.216.34/hook", "secret_key": "s"}
         url = f"{service.base_url}/v2/account/webhook"
-        return httpx.post(url, json=hook, headers=account.headers, timeout=ENOUGH_S, trust_env=False)
+        return httpx.post(url, json=hook, headers=account.headers, timeout=HANGS_S, trust_env=False)
 
     with service.context.database.writing():  # a commit that takes its time: SQLite lets one write at once
         calls = in_background([set_public_webhook] * 60)
-        wait_until(lambda: len(slow_names.checked) >= POOL_SIZE)
+        until(lambda: len(slow_names.checked) >= POOL_SIZE)
         assert [other.get("/v2/jobs").status_code for _ in range(5)] == [200] * 5
     assert {call.result().status_code for call in calls} == {200}
 
@@ -123,7 +124,7 @@ def test_a_number_is_refused_while_all_names_of_its_account_hang(start_service, 
     service = start_service()
     account = service.add_account()
     in_background([lambda number=number: set_webhook(service, account, number) for number in range(5)])
-    wait_until(lambda: len(slow_names.asked) == 2)
+    until(lambda: len(slow_names.asked) == 2)
     for url in ("http://10.0.0.1/", "http://2130706433/", "http://127.1/", "http://[::1]/"):
         hook = {"url": url, "secret_key": "s"}
         assert service.client(account).post("/v2/account/webhook", json=hook).status_code == 422
@@ -132,7 +133,7 @@ def test_a_number_is_refused_while_all_names_of_its_account_hang(start_service, 
 def test_an_account_has_two_places_and_its_further_lookups_wait(slow_names, in_background):
     names = Resolver(slow_names.look_up)
     lookups = in_background([lambda n=n: names.resolve_blocking(f"{n}.slow.example", 443, "account") for n in range(6)])
-    wait_until(lambda: len(slow_names.asked) == 2)
+    until(lambda: len(slow_names.asked) == 2)
     assert names.resolve_blocking("quick.example", 443, "other") == ["127.0.0.1"]
     assert len(slow_names.asked) == 3
     slow_names.release.set()
@@ -149,12 +150,12 @@ def test_lookups_of_all_accounts_together_are_bounded_and_those_beyond_wait(slow
             for n in range(2)
         ]
     )
-    wait_until(lambda: len(slow_names.asked) == name_resolver.AT_ONCE)
+    until(lambda: len(slow_names.asked) == name_resolver.AT_ONCE)
     last = in_background([lambda: names.resolve_blocking("quick.example", 443, "newcomer")])
     assert not last[0].done()
     assert len(slow_names.asked) == name_resolver.AT_ONCE
     slow_names.release.set()
-    assert last[0].result(ENOUGH_S) == ["127.0.0.1"]
+    assert last[0].result(HANGS_S) == ["127.0.0.1"]
     assert all(isinstance(lookup.exception(), socket.gaierror) for lookup in waiting)
     assert Counter(slow_names.asked) == {**{f"{n}.slow.example": 50 for n in range(2)}, "quick.example": 1}
 
@@ -164,8 +165,7 @@ def test_a_caller_that_goes_leaves_the_queue_but_a_lookup_that_hangs_keeps_its_p
 
     async def come_and_go():
         calls = [asyncio.ensure_future(names.resolve(f"{n}.slow.example", 443, "account")) for n in range(5)]
-        while len(slow_names.asked) < 2:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: len(slow_names.asked) >= 2)
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
@@ -202,14 +202,14 @@ def test_a_name_that_answers_late_with_a_private_address_is_not_called(monkeypat
     late, answers = threading.Event(), []
 
     def look_up(host, port):
-        answers.append(late.wait(ENOUGH_S))
+        answers.append(late.wait(HANGS_S))
         return ["10.0.0.1"]
 
     guard = AddressGuard(allow_private=False, look_up=look_up)
     monkeypatch.setattr(name_resolver, "TIMEOUT_S", 0.05)
     asyncio.run(guard.check_url("http://late.example/", "account"))
     late.set()
-    monkeypatch.setattr(name_resolver, "TIMEOUT_S", ENOUGH_S)
+    monkeypatch.setattr(name_resolver, "TIMEOUT_S", HANGS_S)
     with pytest.raises(AddressNotAllowed):
         WebhookSender(guard).post("http://late.example/", b"{}", {}, "account")
 
@@ -225,7 +225,5 @@ try:
 except socket.gaierror:
     print("unresolved")
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=ENOUGH_S, check=True
-    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGS_S, check=True)
     assert ended.stdout == "unresolved\n"

@@ -14,6 +14,7 @@ import httpcore
 import pytest
 
 from free_ports import free_port
+from patience import HANGS_S
 from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed, is_public
 from vbdesk.service.webhooks.delivery_worker import RETRY_DELAYS_S, DeliveryWorker
@@ -87,7 +88,7 @@ def open_bench(make_bench):
 def deliver(open_bench):
     """Carries what is due by the bench's clock; no thread does."""
     context = open_bench.service.context
-    sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=1)
+    sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=HANGS_S)
     delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
     yield delivery_worker.deliver_due
     delivery_worker.stop()
@@ -179,7 +180,7 @@ def test_the_answer_of_an_earlier_receiver_is_not_taken_for_that_of_the_new_one(
                 webhooks.redeliver(connection, account_id, owed.delivery_id)
             return 200
 
-    sender = ReplacedMeanwhile(AddressGuard(allow_private=True), timeout_s=1)
+    sender = ReplacedMeanwhile(AddressGuard(allow_private=True), timeout_s=HANGS_S)
     earlier = DeliveryWorker(context.database, context.clock, context.secrets, sender)
     assert earlier.deliver_due() == 1
     [delivery] = bench.deliveries()
@@ -202,7 +203,8 @@ def test_a_delivery_is_given_up_after_the_last_try(open_bench, deliver):
     assert open_bench.deliveries()[0].state == "given_up"
 
 
-def test_a_receiver_that_drips_bytes_is_left_in_time(open_bench, deliver):
+def test_a_receiver_that_drips_bytes_is_left_in_time(open_bench, deliver, monkeypatch):
+    monkeypatch.setattr(deliver.__self__._sender, "_timeout_s", 1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_drip, args=(server,), daemon=True).start()
         configure(open_bench, f"http://127.0.0.1:{server.getsockname()[1]}/")
