@@ -253,18 +253,18 @@ def test_a_copy_that_the_database_left_when_it_moved_a_key_goes_too(library):
     assert np.array_equal(library.whole_audio(other).samples, SAMPLES)
 
 
-def test_a_deletion_takes_the_copy_of_a_migration_with_it(library, tmp_path):
+def test_a_deletion_takes_the_copy_of_a_repair_with_it(library, tmp_path):
     take_id, other = (library.add_take(record(library, name), METADATA) for name in "ab")
-    copy = tmp_path / "library" / "library.sqlite.v1.bak"
+    copy = tmp_path / "library" / "library.sqlite.v7.bak"
     copy.write_bytes(b"all that was here before")
     library.discard(take_id, at_once=True)
     assert not copy.exists()
     assert library.get(other).state is OutboxState.CHECKED
 
 
-def test_a_copy_of_a_migration_goes_after_some_days(library, reopen, clock, tmp_path):
+def test_a_copy_of_a_repair_goes_after_some_days(library, reopen, clock, tmp_path):
     library.close()
-    copy = tmp_path / "library" / "library.sqlite.v1.bak"
+    copy = tmp_path / "library" / "library.sqlite.v7.bak"
     copy.write_bytes(b"all that was here before")
     age_s = clock.now().timestamp() - copy.stat().st_mtime
     clock.advance(max(0.0, -age_s) + 86_400)

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from vbdesk.language import message, message_of
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
-from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate, repair
+from vbdesk.outbox.library.repair import RepairFailed, repair
 from vbdesk.outbox.library.structure import TableMissing
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
@@ -35,18 +35,18 @@ class LibraryKeyWrong(Exception):
 
 
 class LibraryUnreadable(Exception):
-    """The library's database is damaged or made by a newer version; it is left as it is."""
+    """The library's database is damaged or made by another version; it is left as it is."""
 
 
 def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection, bool]:
-    """Open the library's database; create or migrate it if needed.
+    """Open the library's database; create it if needed.
 
     Returns:
         The connection, and whether somebody else had changed a table, index, trigger or view, which is repaired.
 
     Raises:
         LibraryKeyWrong: another key made it.
-        LibraryUnreadable: it is damaged, from a newer version of the desk, or cannot be migrated.
+        LibraryUnreadable: it is damaged, or from another version of the desk.
     """
     log = orphaned_log(path)
     if log is not None:
@@ -73,13 +73,12 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         with_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'library'")
         if not with_tables.fetchone():
             _create(connection, cipher)
-        found = _check(connection, cipher, path.parent)
-        migrate(connection, path, cipher, found, SCHEMA_VERSION)
+        _check(connection, cipher, path.parent)
         changed = repair(connection, path, SCHEMA_VERSION)
     except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error
-    except LibraryMigrationFailed as error:
+    except RepairFailed as error:
         connection.close()
         raise LibraryUnreadable(message_of(error)) from error
     except DAMAGE as error:
@@ -124,13 +123,19 @@ def _create(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
     connection.execute("COMMIT")
 
 
-def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -> int:
-    """Check the key and return the schema version."""
+def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -> None:
+    """Check the version and the key."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
     if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
         raise unreadable(folder)
-    found: int = rows[0]["schema_version"]
-    if found > SCHEMA_VERSION:
+    if rows[0]["schema_version"] < SCHEMA_VERSION:
+        raise LibraryUnreadable(
+            message(
+                "The recordings here were made with vbdesk from before its first release, and this version cannot open "
+                "them. Nothing was changed."
+            )
+        )
+    if rows[0]["schema_version"] > SCHEMA_VERSION:
         raise LibraryUnreadable(
             message("The recordings here were made with a newer version of vbdesk. Install that version.")
         )
@@ -140,4 +145,3 @@ def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -
         raise LibraryKeyWrong(
             message("The recordings here belong to another key. They are kept as they are.")
         ) from error
-    return found

@@ -36,7 +36,7 @@ from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
 from vbdesk.language import joined, message
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.migrations import backups
+from vbdesk.outbox.library.repair import backups
 from vbdesk.outbox.library.store import Store
 
 COPIES_KEPT_S = 14 * 86_400.0  # copies of the database before a migration

@@ -47,11 +47,10 @@ def drop_foreign_triggers(connection: sqlite3.Connection) -> None:
             connection.execute(f"DROP {kind} {_quoted(name)}")
 
 
-def rebuild(connection: sqlite3.Connection, *, new_tables: bool = False) -> None:
+def rebuild(connection: sqlite3.Connection) -> None:
     """Restore the structure of `TABLES`. Within a transaction, with foreign keys and table renaming prepared.
 
-    Every row stays unchanged. Columns that a table did not have are NULL, or their default. A migration makes the
-    tables that an earlier version did not have (`new_tables`).
+    Every row stays unchanged. Columns that a table did not have are NULL, or their default.
 
     Raises:
         sqlite3.Error: a row does not fit.
@@ -60,14 +59,11 @@ def rebuild(connection: sqlite3.Connection, *, new_tables: bool = False) -> None
     for statement in trigger_drop_statements(connection):
         connection.execute(statement)
     found, expected = _objects(connection), _expected_objects()
-    missing = [key for key in expected if key[0] == "table" and key not in found]
-    if missing and not new_tables:
+    if any(key[0] == "table" and key not in found for key in expected):
         raise TableMissing
-    for key in missing:
-        connection.execute(_statements()[key])
     for kind, name in found:
         if kind == "index" and not name.startswith("sqlite_"):
-            connection.execute(f"DROP INDEX {_quoted(name)}")
+            connection.execute(f"DROP INDEX IF EXISTS {_quoted(name)}")
         elif kind == "table" and (kind, name) not in expected and not name.startswith("sqlite_"):
             connection.execute(f"DROP TABLE {_quoted(name)}")
     for key in expected:
