@@ -90,6 +90,7 @@ def isolated_surroundings(tmp_path_factory, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("LANGUAGE", "en")  # tests compare English texts, whatever the computer's language is
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setattr(managed_policy, "LINUX_FILE", home / "policy.toml")
     monkeypatch.setattr(managed_policy, "MAC_FOLDER", home / "managed")

@@ -1,5 +1,6 @@
 """Credentials, errors, retries and the request budget."""
 
+import time
 import traceback
 from datetime import UTC, datetime
 
@@ -206,6 +207,20 @@ def test_requests_of_a_plan_keep_within_its_limits(make_client, service, clock):
     assert clock.waits == []
     client.account.credits()
     assert clock.waits == [60.25]
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="this platform's zone cannot be set within a process")
+@pytest.mark.parametrize("date", ["Sun, 01 Mar 2026 09:30:00 -0000", ", ".join(["Sun, 01 Mar 2026 09:30:00 GMT"] * 2)])
+def test_a_date_without_a_zone_or_sent_twice_is_utc_in_every_zone(client, service, monkeypatch, date):
+    monkeypatch.setenv("TZ", "Pacific/Chatham")
+    time.tzset()
+    try:
+        service.will_answer(service.json(CREDITS, Date=date))
+        client.account.credits()
+        assert client.server_time == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_the_services_clock_is_read_from_its_answers_alone(client, service):

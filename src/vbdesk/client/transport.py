@@ -187,7 +187,8 @@ class Transport:
 
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
-            moment = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+            moment = parsedate_to_datetime(response.headers["Date"])  # naive at a "-0000", which is UTC, too
+            moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
             self.server_time = moment if is_plausible_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
