@@ -486,7 +486,6 @@ FILES_THAT_START_WORK = {
     "models/service_erasures.py",
     "models/speaker_watch.py",
     "models/unlocking.py",
-    "outbox/bundles.py",
     "record/check_model.py",
     "record/consent_model.py",
     "record/damaged_takes.py",

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QFileDialog
 
+from vbdesk.desk.outbox.bundles import BundleCheckRead
 from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.outbox.bundles.bundle_export import export_bundle, owner_of
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
@@ -333,9 +334,9 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     assert card.key_field.below_text() == "Enter the key of that computer."
     card.key.setText(public_key(workspace.ports.keyring, workspace.profile))
     card.folder.setText(str(tmp_path))
-    with qtbot.waitSignal(card._work.done) as told:
+    with qtbot.waitSignal(card._work.ended) as told:
         card.go.click()
-    file = re.search(r"handed over in (\S+\.vbundle)\.", told.args[0]).group(1)
+    file = re.search(r"handed over in (\S+\.vbundle)\.", told.args[0].sentence).group(1)
     assert {state_of(workspace, take_id) for take_id in takes} == {S.HANDED_OVER}
     card.close_button.click()
     qtbot.waitUntil(lambda: "Another computer sends it" in page.view_model.table.cell(0, 2).text)
@@ -346,7 +347,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     card = page.take_in
     qtbot.waitUntil(lambda: card.own_key.text().startswith("age1"))
     card.file.setText(file)
-    with qtbot.waitSignal(card._work.done):
+    with qtbot.waitSignal(card._work.ended):
         card.go.click()
     assert "2 recordings were here already" in card.banner.words()
 
@@ -379,9 +380,9 @@ def test_a_bundle_that_lacks_its_end_or_was_changed_is_said_when_it_is_opened(bu
     ):
         page.opened(BundleRoute(file))
         qtbot.waitUntil(lambda sentence=sentence: sentence in field.below_text())
-    with qtbot.waitSignal(page.take_in._work.checked) as told:
-        page.opened(BundleRoute(bundle))
-    assert (told.args, field.below_text()) == ([str(bundle), ""], "")
+    page.opened(BundleRoute(bundle))
+    qtbot.waitUntil(lambda: page.take_in._screen.of(BundleCheckRead).value == "")
+    assert (page.take_in.file.text(), field.below_text()) == (str(bundle), "")
 
 
 def test_only_the_file_that_is_filled_in_is_spoken_of(bundle, open_outbox, tmp_path, qtbot, monkeypatch):
@@ -390,12 +391,13 @@ def test_only_the_file_that_is_filled_in_is_spoken_of(bundle, open_outbox, tmp_p
     page = open_outbox(1)
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_args: (str(other), ""))
     page.bar.button("take-in").click()
-    with qtbot.waitSignal(page.take_in._work.checked):
-        page.take_in._choose_file()
-        page.take_in.file.setText(str(bundle))
+    page.take_in._choose_file()
+    page.take_in.file.setText(str(bundle))
+    qtbot.waitUntil(lambda: not page.view_model.flow.commands.tasks.busy)
+    qtbot.settle()
     assert page.take_in.file_field.below_text() == ""
-    with qtbot.waitSignal(page.take_in._work.checked):
-        page.take_in._choose_file()
+    page.take_in._choose_file()
+    qtbot.waitUntil(lambda: bool(page.take_in._screen.of(BundleCheckRead).value))
     assert page.take_in.file_field.below_text() == "This file is not a bundle of vbdesk."
 
 
@@ -407,7 +409,7 @@ def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_
     qtbot.waitUntil(card.go.isEnabled)
     card.key.setText("age1nonsense")
     card.folder.setText(str(tmp_path))
-    with qtbot.waitSignal(card._work.failed):
+    with qtbot.waitSignal(card._work.ended):
         card.go.click()
     assert "not the public key of a computer" in card.banner.words()
     assert state_of(workspace, take_id) is S.WAITING

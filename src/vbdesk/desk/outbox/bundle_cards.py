@@ -2,11 +2,16 @@
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.outbox.bundles import BundleWork
+from vbdesk.desk.flow.commands import CommandOutcome, Work
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Snapshot
+from vbdesk.desk.flow.tasks import Progress
+from vbdesk.desk.outbox.bundles import BundleCheckRead, ExportableRead, HandOver, PublicKeyRead, TakeIn
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import Button, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
@@ -16,7 +21,8 @@ from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import N_, _, ngettext
+from vbdesk.desk.ui.time_text import megabytes
+from vbdesk.language import N_, _, joined, ngettext
 
 _KEY, _PASSPHRASE = "key", "passphrase"
 _FILES = N_("Bundles of recordings")
@@ -31,9 +37,10 @@ class BundleCard(QWidget):
 
     left = Signal()
 
-    def __init__(self, work: BundleWork, title: str, sentence: str, act: str, icon: str) -> None:
+    def __init__(self, flow: Flow, work: Work, title: str, sentence: str, act: str, icon: str) -> None:
         super().__init__()
-        self._work = work
+        self._work, self._screen = work, flow.screen(self)
+        self._screen.changed.connect(self._show)
         self.banner = Banner()
         self.banner.float_over(self)
         self.title = Text(title, Role.CARD_TITLE)
@@ -64,8 +71,7 @@ class BundleCard(QWidget):
         column.addWidget(scroll_area(card))
         self.close_button.clicked.connect(self._on_close)
         work.progressed.connect(self._show_progress)
-        work.done.connect(self._show_done)
-        work.failed.connect(self._show_failed)
+        work.ended.connect(self._on_ended)
         work.busy_changed.connect(self._show_busy)
         self._show_busy(False)
 
@@ -84,26 +90,35 @@ class BundleCard(QWidget):
         else:
             self.left.emit()
 
-    @Slot(str, float)
-    def _show_progress(self, words: str, share: float) -> None:
-        self.how_far.setText(words)
-        self.progress.show_share(share)
+    @Slot()
+    def _show(self) -> None:
+        """Show what was read for the form."""
 
-    @Slot(str)
-    def _show_done(self, sentence: str) -> None:
-        if self.isVisible():
-            if self._work.saved is None:
-                self.banner.say(Tone.OK, sentence)
-            else:
-                self.banner.say_saved(sentence, self._work.saved, opens=False)
-            self._form.hide()
-            self.go.hide()
-            self.close_button.setText(_("Close"))
-            self.close_button.setFocus()
+    def _say_unreadable(self, snapshot: Snapshot[Any]) -> None:
+        if snapshot.unreadable is not None:
+            self.banner.say(Tone.WARN, snapshot.unreadable.sentence)
 
-    @Slot(str)
-    def _show_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence)
+    @Slot(object)
+    def _show_progress(self, progress: Progress) -> None:
+        if progress.total:
+            self.how_far.setText(megabytes(progress.done, progress.total))
+            self.progress.show_share(progress.done / progress.total)
+
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if not self.isVisible():
+            return
+        if outcome.failure is not None:
+            self.banner.say(Tone.WARN, outcome.sentence)
+            return
+        if isinstance(outcome.done.found, Path):
+            self.banner.say_saved(outcome.sentence, outcome.done.found, opens=False)
+        else:
+            self.banner.say(Tone.OK, outcome.sentence)
+        self._form.hide()
+        self.go.hide()
+        self.close_button.setText(_("Close"))
+        self.close_button.setFocus()
 
     @Slot(bool)
     def _show_busy(self, busy: bool) -> None:
@@ -120,8 +135,9 @@ class BundleCard(QWidget):
 class HandOverCard(BundleCard):
     """Exports recordings into a file for another computer."""
 
-    def __init__(self, work: BundleWork) -> None:
+    def __init__(self, flow: Flow, work: Work) -> None:
         super().__init__(
+            flow,
             work,
             _("Hand over"),
             _(
@@ -156,7 +172,6 @@ class HandOverCard(BundleCard):
         self.fields.addLayout(_beside(self.folder_field, choose))
         self.lock.chosen.connect(self._on_lock)
         self.go.clicked.connect(self._go)
-        work.counted.connect(self._show_count)
         self._on_lock(_KEY)
 
     def begin(self, take_ids: Collection[str]) -> None:
@@ -165,16 +180,27 @@ class HandOverCard(BundleCard):
         self.passphrase.clear()
         self.folder.setText(self.folder.text() or str(Path.home()))
         self.go.setEnabled(False)
-        self._work.look(take_ids)
+        self._screen.show(ExportableRead(tuple(take_ids) or None))
         self.key.setFocus()
 
-    @Slot(int, str)
-    def _show_count(self, count: int, left_out: str) -> None:
+    @Slot()
+    def _show(self) -> None:
+        snapshot = self._screen.of(ExportableRead)
+        self._say_unreadable(snapshot)
+        if snapshot.value is None:
+            return
+        count, left_out = len(snapshot.value.items), snapshot.value.left_out
         some = ngettext("Hand over {count:,} recording", "Hand over {count:,} recordings", count)
         self.title.setText(some if count else _("Nothing can be handed over"))
         self.go.setEnabled(count > 0)
         if left_out:
-            self.banner.say(Tone.INFO, left_out)
+            left = ngettext(
+                "Not among them, {count:,} other: {reason}",
+                "Not among them, {count:,} others: {reason}",
+                len(left_out),
+                reason=joined(left_out[0].reason),
+            )
+            self.banner.say(Tone.INFO, left)
 
     @Slot(str)
     def _on_lock(self, key: str) -> None:
@@ -197,17 +223,18 @@ class HandOverCard(BundleCard):
         self.folder_field.set_fault(None if self.folder.text().strip() else _("Choose a folder."))
         if no_key or short or not self.folder.text().strip():
             return
-        if by_key:
-            self._work.hand_over(self.folder.text().strip(), key=self.key.text().strip())
-        else:
-            self._work.hand_over(self.folder.text().strip(), passphrase=self.passphrase.text())
+        read = self._screen.read(ExportableRead)
+        if read is not None:
+            key, passphrase = (self.key.text().strip(), "") if by_key else ("", self.passphrase.text())
+            self._work.start(HandOver(read.take_ids, self.folder.text().strip(), key, passphrase))
 
 
 class TakeInCard(BundleCard):
     """Imports a file of another computer into the upload queue."""
 
-    def __init__(self, work: BundleWork) -> None:
+    def __init__(self, flow: Flow, work: Work) -> None:
         super().__init__(
+            flow,
             work,
             _("Take in recordings of another computer"),
             _("They go into the line here and are sent as if they were made here, each once."),
@@ -239,16 +266,15 @@ class TakeInCard(BundleCard):
         )
         self.fields.addLayout(_beside(own_field, self.copy))
         self.go.clicked.connect(self._go)
-        work.key_read.connect(self.own_key.setText)
-        work.checked.connect(self._show_checked)
+        self.file.textChanged.connect(self._on_file)
 
     def begin(self, file: Path | None = None) -> None:
         """Show the card, optionally with a file filled in."""
         self.show_form()
         self.passphrase.clear()
+        self._screen.show(PublicKeyRead())
         if file is not None:
             self._fill_in(str(file))
-        self._work.read_key()
         self.file.setFocus()
 
     @Slot()
@@ -262,11 +288,18 @@ class TakeInCard(BundleCard):
         """Fill in a file, and say as soon as it was read whether it can be taken in at all."""
         self.file.setText(file)
         self.file_field.set_fault(None)
-        self._work.check(file)
+        self._screen.add(BundleCheckRead(file))
 
-    @Slot(str, str)
-    def _show_checked(self, file: str, fault: str) -> None:
-        if file == self.file.text():
+    @Slot()
+    def _on_file(self) -> None:
+        self._screen.drop(BundleCheckRead)  # it is of another file
+
+    @Slot()
+    def _show(self) -> None:
+        key, fault = self._screen.of(PublicKeyRead), self._screen.of(BundleCheckRead).value
+        self._say_unreadable(key)
+        self.own_key.setText(key.value or "")
+        if fault is not None:
             self.file_field.set_fault(fault)
 
     @Slot()
@@ -279,7 +312,8 @@ class TakeInCard(BundleCard):
         file = self.file.text().strip()
         self.file_field.set_fault(None if file else _("Choose a file."))
         if file:
-            self._work.take_in(file, passphrase=self.passphrase.text())
+            self._screen.drop(BundleCheckRead)  # taking it in checks it, too
+            self._work.start(TakeIn(file, self.passphrase.text()))
 
 
 def _beside(field: Field, button: Button) -> QHBoxLayout:

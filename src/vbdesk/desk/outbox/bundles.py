@@ -1,214 +1,127 @@
 """Export and import of recordings in an encrypted file for another computer."""
 
-from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
-
-from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.desk.ui.time_text import megabytes
-from vbdesk.language import _, joined, ngettext
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import Failure, TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import (
-    ExportableRecordings,
-    ExportedBundle,
-    export_bundle,
-    exportable_recordings,
-    owner_of,
-)
+from vbdesk.outbox.bundles.bundle_export import ExportableRecordings, export_bundle, exportable_recordings, owner_of
 from vbdesk.outbox.bundles.bundle_file import check_whole
 from vbdesk.outbox.bundles.bundle_import import ImportedBundle, import_bundle
-from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, public_key, secret_of
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock, public_key, secret_of
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress
-from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.profiles.vault import Vault
+
+
+@dataclass(frozen=True)
+class ExportableRead(Read[ExportableRecordings]):
+    """Recordings that can be exported, of these or of all that wait."""
+
+    take_ids: tuple[str, ...] | None
+    kept = False
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> ExportableRecordings:  # noqa: D102
+        return exportable_recordings(context.library, self.take_ids)
+
+
+@dataclass(frozen=True)
+class PublicKeyRead(Read[str]):
+    """This computer's public key, made on first use."""
+
+    kept = False
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> str:  # noqa: D102
+        return public_key(context.ports.vault(context.profile.secrets), context.profile)
+
+
+@dataclass(frozen=True)
+class BundleCheckRead(Read[str]):
+    """Why a file is no whole, unchanged bundle; empty if it is one. Needs no key."""
+
+    file: str
+    kept = False
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> str:  # noqa: D102
+        try:
+            check_whole(Path(self.file), ByteProgress(lambda done, total: task.check()))
+        except (BundleError, OSError) as error:
+            return Failure.of(error).sentence
+        return ""
 
 
 class _Stop:
     """Adapts a task's stop request to the bundle's stop event."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    def __init__(self, task: TaskContext) -> None:
+        self._task = task
 
     def is_set(self) -> bool:
         """Whether to stop."""
-        return self._context.cancelled
+        return self._task.cancelled
 
     def wait(self, timeout: float | None = None) -> bool:
         """Not used by bundles."""
         return self.is_set()
 
 
-class BundleWork(QObject):
-    """Exports or imports one bundle at a time.
+@dataclass(frozen=True)
+class HandOver(Command):
+    """Export recordings to a new file in `folder`, for a public key or a passphrase; finds the file."""
 
-    Attributes:
-        saved: the bundle that was made last; None after one was taken in.
+    take_ids: tuple[str, ...] | None
+    folder: str
+    key: str = ""
+    passphrase: str = field(default="", repr=False)
+    beside = True
 
-    Signals:
-        counted: (int, str) number of recordings that can be exported, and why others cannot.
-        key_read: (str) the public key of this computer.
-        progressed: (str, float) progress as text and as a share.
-        done: (str) the outcome, as sentences.
-        failed: (str) why it failed.
-        checked: (str, str) a file that was looked through, and what is wrong with it; empty if nothing is.
-        busy_changed: (bool) whether an export or import runs.
-    """
-
-    counted = Signal(int, str)
-    key_read = Signal(str)
-    progressed = Signal(str, float)
-    done = Signal(str)
-    failed = Signal(str)
-    checked = Signal(str, str)
-    busy_changed = Signal(bool)
-
-    def __init__(self, profile: Profile, vault: Vault, library: Library, tasks: TaskOwner) -> None:
-        super().__init__()
-        self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
-        self._task: Task | None = None
-        self._check: Task | None = None
-        self.saved: Path | None = None
-        self._take_ids: tuple[str, ...] | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a bundle is being made or read."""
-        return self._task is not None
-
-    def look(self, take_ids: Collection[str]) -> None:
-        """Find recordings that can be exported, of these or of all that wait."""
-        library, chosen = self._library, tuple(take_ids) or None
-        self._take_ids = chosen
-        self._tasks.start(
-            lambda context: exportable_recordings(library, chosen), self._on_ready, self._on_failed, name="bundle-look"
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        bundle = export_bundle(
+            context.library,
+            owner_of(context.profile),
+            Path(self.folder),
+            KeyLock(self.key) if self.key else PassphraseLock(self.passphrase),
+            take_ids=self.take_ids,
+            progress=task.progress,
+            cancel=_Stop(task),
         )
+        sentence = ngettext(
+            "{count:,} recording handed over in {path}. Bring the file to the other computer; the sound stays "
+            "here until it has its result.",
+            "{count:,} recordings handed over in {path}. Bring the file to the other computer; the sound stays "
+            "here until they have their results.",
+            len(bundle.take_ids),
+            path=bundle.path,
+        )
+        return Done(sentence, frozenset({Changed.LIBRARY}), found=bundle.path)
 
-    def read_key(self) -> None:
-        """Read this computer's public key, made on first use."""
 
-        def work(context: TaskContext) -> str:
-            return public_key(self._vault, self._profile)
+@dataclass(frozen=True)
+class TakeIn(Command):
+    """Import the recordings of a file into the upload queue."""
 
-        self._tasks.start(work, self._on_key, self._on_failed, name="bundle-key")
+    file: str
+    passphrase: str = field(default="", repr=False)
+    beside = True
 
-    def hand_over(self, folder: str, *, key: str = "", passphrase: str = "") -> None:
-        """Export the recordings found by `look` to a new file in `folder`, for a public key or passphrase."""
-        library, take_ids = self._library, self._take_ids
-        owner = owner_of(self._profile)
-        lock: Lock = KeyLock(key) if key else PassphraseLock(passphrase)
-
-        def work(context: TaskContext) -> ExportedBundle:
-            return export_bundle(
-                library,
-                owner,
-                Path(folder),
-                lock,
-                take_ids=take_ids,
-                progress=context.progress,
-                cancel=_Stop(context),
-            )
-
-        self._start(work, self._on_handed_over)
-
-    def check(self, file: str) -> None:
-        """Look whether a file is a whole, unchanged bundle; needs no key. Ends the check of the file before it."""
-
-        def work(context: TaskContext) -> tuple[str, Failure | None]:
-            try:
-                check_whole(Path(file), ByteProgress(lambda done, total: context.check()))
-            except (BundleError, OSError) as error:
-                return file, Failure.of(error)
-            return file, None
-
-        self._end_check()
-        self._check = self._tasks.start(work, self._on_checked, self._on_failed, name="bundle-check")
-
-    def _end_check(self) -> None:
-        if self._check is not None:
-            self._check.cancel()
-            self._check = None
-
-    def take_in(self, file: str, *, passphrase: str = "") -> None:
-        """Import the recordings of a file into the upload queue."""
-        self._end_check()  # this checks it, too
-        library, profile = self._library, self._profile
-        secret = secret_of(self._vault, profile, passphrase or None)
-
-        def work(context: TaskContext) -> ImportedBundle:
-            return import_bundle(
-                library, owner_of(profile), Path(file), secret, progress=context.progress, cancel=_Stop(context)
-            )
-
-        self._start(work, self._on_taken_in)
-
-    def cancel(self) -> None:
-        """Stop the export or import; nothing is changed."""
-        if self._task is not None:
-            self._task.cancel()
-
-    def _start(self, work: Callable[[TaskContext], object], done: Callable[[object], None]) -> None:
-        if self.busy:
-            return
-        self._task = self._tasks.start(work, done, self._on_failed, self._on_progress, self._on_ended, name="bundle")
-        self.busy_changed.emit(True)
-
-    @Slot(object)
-    def _on_ready(self, found: ExportableRecordings) -> None:
-        left = ""
-        if found.left_out:
-            left = ngettext(
-                "Not among them, {count:,} other: {reason}",
-                "Not among them, {count:,} others: {reason}",
-                len(found.left_out),
-                reason=joined(found.left_out[0].reason),
-            )
-        self.counted.emit(len(found.items), left)
-
-    @Slot(object)
-    def _on_key(self, key: str) -> None:
-        self.key_read.emit(key)
-
-    @Slot(object)
-    def _on_checked(self, outcome: tuple[str, Failure | None]) -> None:
-        file, fault = outcome
-        self.checked.emit(file, "" if fault is None else fault.sentence)
-
-    @Slot(object)
-    def _on_handed_over(self, bundle: object) -> None:
-        if isinstance(bundle, ExportedBundle):
-            self.saved = bundle.path
-            self.done.emit(
-                ngettext(
-                    "{count:,} recording handed over in {path}. Bring the file to the other computer; the sound stays "
-                    "here until it has its result.",
-                    "{count:,} recordings handed over in {path}. Bring the file to the other computer; the sound stays "
-                    "here until they have their results.",
-                    len(bundle.take_ids),
-                    path=bundle.path,
-                )
-            )
-
-    @Slot(object)
-    def _on_taken_in(self, taken: object) -> None:
-        if isinstance(taken, ImportedBundle):
-            self.saved = None
-            self.done.emit(_taken_in_words(taken))
-
-    @Slot(object)
-    def _on_progress(self, progress: Progress) -> None:
-        if progress.total:
-            self.progressed.emit(megabytes(progress.done, progress.total), progress.done / progress.total)
-
-    @Slot()
-    def _on_ended(self) -> None:
-        self._task = None
-        self.busy_changed.emit(False)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        profile = context.profile
+        secret = secret_of(context.ports.vault(profile.secrets), profile, self.passphrase or None)
+        taken = import_bundle(
+            context.library,
+            owner_of(profile),
+            Path(self.file),
+            secret,
+            progress=task.progress,
+            cancel=_Stop(task),
+        )
+        return Done(_taken_in_words(taken), frozenset({Changed.LIBRARY}))
 
 
 def _taken_in_words(taken: ImportedBundle) -> str:

@@ -343,12 +343,12 @@ class OutboxPage(QWidget):
     @cached_property
     def hand_over(self) -> HandOverCard:
         """The export card, made on first use."""
-        return HandOverCard(self.view_model.bundles)
+        return HandOverCard(self.view_model.flow, self.view_model.bundles)
 
     @cached_property
     def take_in(self) -> TakeInCard:
         """The import card, made on first use."""
-        return TakeInCard(self.view_model.bundles)
+        return TakeInCard(self.view_model.flow, self.view_model.bundles)
 
     @cached_property
     def time_card(self) -> TimeCard:

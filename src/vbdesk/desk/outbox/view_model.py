@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure
@@ -12,7 +13,6 @@ from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction
-from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.reads import OutboxData, OutboxRead, TrashRead
 from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures
@@ -54,15 +54,13 @@ class OutboxViewModel(QObject):
     listed = Signal()
     refused = Signal(str)
 
-    def __init__(
-        self, flow: Flow, navigator: Navigator, actions: OutboxActions, bundles: BundleWork, course: CourseActions
-    ) -> None:
+    def __init__(self, flow: Flow, navigator: Navigator, actions: OutboxActions, course: CourseActions) -> None:
         super().__init__()
-        self._flow, self._navigator = flow, navigator
+        self.flow, self._navigator = flow, navigator
         self._screen = flow.screen(self)
         self.table = CellTable(tuple(_(heading) for heading in HEADINGS), self)
-        self.actions, self.bundles, self.course = actions, bundles, course
-        for part in (actions, bundles, course):
+        self.actions, self.bundles, self.course = actions, Work(flow.commands), course
+        for part in (actions, self.bundles, course):
             part.setParent(self)
         self._show = Show.ALL
         self._listed: tuple[Show, OutboxData] | None = None  # what the table shows
@@ -117,7 +115,7 @@ class OutboxViewModel(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read changes."""
-        self._flow.reads.refresh({Changed.LIBRARY})
+        self.flow.reads.refresh({Changed.LIBRARY})
 
     def choice(self, keys: Iterable[str]) -> Selection:
         """Actions that apply to these recordings."""
@@ -180,9 +178,9 @@ class OutboxViewModel(QObject):
             case BannerAction.ACCOUNT:
                 self._navigator.open("account")
             case BannerAction.TRY_NOW | BannerAction.UNLOCK:
-                self._flow.context.connection.try_again()
+                self.flow.context.connection.try_again()
             case BannerAction.LOG_IN:
-                self._flow.context.connection.open_login_page()
+                self.flow.context.connection.open_login_page()
             case BannerAction.PAUSE:
                 self.actions.pause(True)
             case BannerAction.GO_ON:
@@ -194,7 +192,7 @@ class OutboxViewModel(QObject):
 
     def check_now(self) -> None:
         """Ask the service at once for results; the plan's limits still hold."""
-        self._flow.context.connection.check_now()
+        self.flow.context.connection.check_now()
 
     def record(self) -> None:
         """Go to the Record page."""
@@ -209,7 +207,7 @@ class OutboxViewModel(QObject):
         return self._state.data or OutboxData()
 
     def _around(self) -> RowContext:
-        context = self._flow.context
+        context = self.flow.context
         return self._data.around or RowContext(context.clock.now(), context.sync.status, context.sync.settings)
 
     def _watch_trash(self) -> None:

@@ -20,7 +20,6 @@ from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
-from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.import_model import IntakeViewModel
@@ -112,13 +111,11 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
 
 def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
     """The outbox."""
-    profile, flow = workspace.profile, workspace.flow
-    vault = workspace.ports.vault(profile.secrets)
+    flow = workspace.flow
     return OutboxViewModel(
         flow,
         workspace.navigator,
         OutboxActions(flow, workspace.erasures),
-        BundleWork(profile, vault, workspace.library, workspace.tasks),
         CourseActions(flow),
     )
 
