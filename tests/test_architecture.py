@@ -518,6 +518,40 @@ GUARDS_OF_LATE_ANSWERS = {
 CACHES = {"models/levels.py"}
 
 
+@cache
+def makers_of_actions() -> frozenset[str]:
+    """What makes something that a button does: commands, notices, and calls for later."""
+    names, grown = {"Command"}, True
+    classes = [
+        (node.name, {name_of(base) for base in node.bases})
+        for path in DESK.rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+    ]
+    while grown:
+        found = {name for name, bases in classes if bases & names}
+        grown, names = not found <= names, names | found
+    return frozenset(names | {"partial", "Notice", "NoticeAction"})
+
+
+def remembers_actions(tree: ast.Module) -> Iterator[str]:
+    """Attributes of objects that hold what a button will do."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name("self"), attr=attribute)], value=value):
+                used = {name_of(each.func) for each in ast.walk(value) if isinstance(each, ast.Call)}
+            case ast.AnnAssign(target=ast.Attribute(value=ast.Name("self"), attr=attribute), annotation=annotation):
+                used = {each.id for each in ast.walk(annotation) if isinstance(each, ast.Name)}
+            case ast.Call(
+                func=ast.Attribute(value=ast.Attribute(value=ast.Name("self"), attr=attribute), attr="append")
+            ):
+                used = {name_of(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+            case _:
+                continue
+        if used & makers_of_actions():
+            yield attribute
+
+
 def starts_work(tree: ast.Module) -> bool:
     """Whether a module has the means to start work."""
     return any(name.rpartition(".")[2] in WORK for name in imported(tree) if name.startswith("vbdesk.desk.flow.tasks."))
@@ -556,6 +590,29 @@ def test_work_is_started_in_flow_alone():
 def test_no_page_guards_itself_against_late_answers():
     counted = {path.relative_to(DESK).as_posix(): guards_of_late_answers(tree_of(path)) for path in outside_of_flow()}
     assert {name: count for name, count in counted.items() if count} == GUARDS_OF_LATE_ANSWERS
+
+
+def test_no_attribute_remembers_what_a_button_will_do():
+    found = {
+        f"{path.relative_to(DESK).as_posix()} {attribute}"
+        for path in outside_of_flow()
+        for attribute in remembers_actions(tree_of(path))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "attributes"),
+    [
+        ("class A:\n  def f(self):\n    self._undo = partial(self._do, 1)", ["_undo"]),
+        ("class A:\n  def f(self):\n    self._left: list[MoveToTrash] = []", ["_left"]),
+        ("class A:\n  def f(self):\n    self._left.append((Remove(()), 7))", ["_left"]),
+        ("class A:\n  def f(self):\n    self.saved.connect(partial(self._do, Remove(())))", []),
+        ("class A:\n  def f(self, take_ids):\n    self._screen.add(UndoableRead(take_ids))", []),
+    ],
+)
+def test_attributes_that_remember_actions_are_known(code, attributes):
+    assert list(remembers_actions(ast.parse(code))) == attributes
 
 
 def test_no_page_has_a_cache_of_its_own():

@@ -14,11 +14,9 @@ class ServiceErasures(QObject):
     """Processes the library's owed erasures one after the other; retries failures.
 
     Signals:
-        confirmed: (PendingErasure) the service has erased it.
         failed: (str) why an erasure failed; it is retried.
     """
 
-    confirmed = Signal(object)
     failed = Signal(str)
 
     def __init__(
@@ -45,7 +43,7 @@ class ServiceErasures(QObject):
             self._asked_again = True
             return
         self._busy, self._asked_again = True, False
-        self._tasks.start(self._erase_next, self._on_erased, self._on_failed, name="service-erasure")
+        self._tasks.start(self._erase_due, self._on_erased, self._on_failed, name="service-erasure")
 
     @Slot()
     def look(self) -> None:
@@ -57,20 +55,16 @@ class ServiceErasures(QObject):
         """Stop retrying; the rest is erased at the next start."""
         self._again.stop()
 
-    def _erase_next(self, context: TaskContext) -> PendingErasure | None:
-        due = self._owed.due()
-        if not due:
-            return None
-        self._erase(due[0])
-        self._owed.settle(due[0])
-        return due[0]
+    def _erase_due(self, context: TaskContext) -> None:
+        while due := self._owed.due():
+            context.check()
+            self._erase(due[0])
+            self._owed.settle(due[0])
 
     @Slot(object)
-    def _on_erased(self, erased: PendingErasure | None) -> None:
+    def _on_erased(self, _nothing: None) -> None:
         self._busy = False
-        if erased is not None:
-            self.confirmed.emit(erased)
-        if erased is not None or self._asked_again:
+        if self._asked_again:
             self.run()
 
     @Slot(object)

@@ -16,18 +16,18 @@ from vbdesk.desk.outbox.commands import (
     MoveToTrash,
     Pause,
     Remove,
-    RemovedHere,
     RestoreFromTrash,
     SendAllNow,
     SetTime,
     Step,
     TakeBack,
 )
+from vbdesk.desk.outbox.reads import Deletion, RemovedHere, UnconfirmedRead, UndoableRead
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
 from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
+from vbdesk.outbox.library.pending_erasures import ErasureScope
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.trash import TrashedRecording
@@ -155,12 +155,10 @@ class OutboxActions(QObject):
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
         super().__init__()
         self._flow, self._erasures = flow, erasures
-        self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
-        self._confirmed: dict[str, ErasureScope] = {}
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._show)
         if erasures is not None:
-            erasures.confirmed.connect(self._on_confirmed)
             erasures.failed.connect(self._on_not_confirmed)
-        self._trashed: list[tuple[RestoreFromTrash, object]] = []  # what undoes each deletion, and days in the trash
 
     def send(self, items: Iterable[RecordingItem], around: RowContext) -> None:
         """Send recordings, in the way that each needs."""
@@ -219,8 +217,8 @@ class OutboxActions(QObject):
 
     def forget_undo(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
-        self._trashed.clear()
-        self._tell_undo()
+        self._screen.drop(UndoableRead)
+        self.undo_changed.emit(None)
 
     def restore(self, take_ids: Iterable[str]) -> None:
         """Restore recordings from the trash."""
@@ -273,19 +271,15 @@ class OutboxActions(QObject):
         """Send a recording with its time before the correction."""
         self._do(ChangeEach(((take_id, Step.RESTORE_TIME),)))
 
-    def _tell_undo(self) -> None:
-        if not self._trashed:
-            self.undo_changed.emit(None)
-            return
-        undo, days = self._trashed[-1]
+    def _undo(self, deletion: Deletion) -> Notice:
         sentence = ngettext(
             "{count} recording is in the trash. Days until its keys are destroyed: {days}.",
             "{count} recordings are in the trash. Days until their keys are destroyed: {days}.",
-            len(undo.take_ids),
-            days=days,
+            len(deletion.take_ids),
+            days=deletion.days,
         )
-        action = NoticeAction(_("Undo"), partial(self._do, undo), stays=True)
-        self.undo_changed.emit(Notice(Tone.INFO, sentence, (action, close_action()), closed=self.forget_undo))
+        action = NoticeAction(_("Undo"), partial(self._do, RestoreFromTrash(deletion.take_ids)), stays=True)
+        return Notice(Tone.INFO, sentence, (action, close_action()), closed=self.forget_undo)
 
     def _do(self, command: Command) -> None:
         self._flow.commands.do(command).ended.connect(self._on_ended)
@@ -311,11 +305,10 @@ class OutboxActions(QObject):
             match outcome.command:
                 case TakeBack():
                     self._tell_taken_back(done)
-                case MoveToTrash(take_ids) if take_ids and isinstance(done.undo, RestoreFromTrash):
-                    self._trashed.append((done.undo, done.found))
-                    self._tell_undo()
-                case RestoreFromTrash():
-                    self._forget_restored(done)
+                case MoveToTrash(take_ids) if take_ids and isinstance(done.found, int):
+                    read = self._screen.read(UndoableRead)
+                    before = () if read is None else read.deletions
+                    self._screen.add(UndoableRead((*before, Deletion(take_ids, done.found))))
                 case Remove():
                     self._tell_removed(done)
         if outcome.sentence:
@@ -332,43 +325,33 @@ class OutboxActions(QObject):
             )
             self._report(told)
 
-    def _forget_restored(self, done: Done) -> None:
-        """Offer the undo of an earlier deletion, without recordings that are back already."""
-        gone = done.found if isinstance(done.found, frozenset) else frozenset()
-        left = [(tuple(set(undo.take_ids) - gone), days) for undo, days in self._trashed]
-        self._trashed = [(RestoreFromTrash(take_ids), days) for take_ids, days in left if take_ids]
-        self._tell_undo()
-
     def _tell_removed(self, done: Done) -> None:
         """Erase at the local service too, after the keys here are destroyed."""
         removed = done.found
         if not isinstance(removed, RemovedHere):
             return
         if removed.at_service and self._erasures is not None:
-            self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
+            read = self._screen.read(UnconfirmedRead)
+            self._screen.add(UnconfirmedRead((*(() if read is None else read.removed), removed)))
             self._report(_gone_words(len(removed.take_ids), removed.what))
             self._erasures.run()
         else:
             self._report(_destroyed_words(len(removed.take_ids), removed.what))
 
-    @Slot(object)
-    def _on_confirmed(self, erased: PendingErasure) -> None:
-        """Report the erasure after the last confirmation."""
-        what = self._unconfirmed.pop(erased.take_id, None)
-        if what is None:
-            return
-        self._confirmed[erased.take_id] = what
-        if not self._unconfirmed:
-            count, what = (
-                len(self._confirmed),
-                max(self._confirmed.values(), key=lambda each: each is ErasureScope.EVERYTHING),
-            )
-            self._confirmed = {}
-            self._report(_destroyed_words(count, what, at_service=True))
+    @Slot()
+    def _show(self) -> None:
+        read, undoable = self._screen.read(UnconfirmedRead), self._screen.of(UndoableRead).value
+        if undoable is not None:
+            self.undo_changed.emit(self._undo(undoable[-1]) if undoable else None)
+        if read is not None and self._screen.of(UnconfirmedRead).value == 0:
+            self._screen.drop(UnconfirmedRead)
+            what = {each.what for each in read.removed}
+            scope = ErasureScope.EVERYTHING if ErasureScope.EVERYTHING in what else ErasureScope.SOUND
+            self._report(_destroyed_words(len(read.at_service), scope, at_service=True))
 
     @Slot(str)
     def _on_not_confirmed(self, sentence: str) -> None:
-        if self._unconfirmed:
+        if self._screen.read(UnconfirmedRead) is not None:
             self._warn(sentence)
 
 

@@ -8,6 +8,7 @@ from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.outbox.reads import RemovedHere
 from vbdesk.language import Message, joined, plural_message
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
@@ -104,29 +105,18 @@ class MoveToTrash(Command):
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
         context.library.discard(*self.take_ids)
         days = context.library.settings().trash_days
-        return Done(touched=_TOUCHED, undo=RestoreFromTrash(self.take_ids), found=days)
+        return Done(touched=_TOUCHED, found=days)
 
 
 @dataclass(frozen=True)
 class RestoreFromTrash(Command):
-    """Restore recordings; finds those that are no longer in the trash."""
+    """Restore recordings from the trash."""
 
     take_ids: tuple[str, ...]
 
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        trash = context.library.trash
-        refused = _each_in_turn(context.library, tuple((take_id, Step.RESTORE) for take_id in self.take_ids))
-        gone = frozenset(take_id for take_id in self.take_ids if not trash.holds(take_id))
-        return Done(refused, _TOUCHED, found=gone)
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedHere:
-    """Recordings removed here, and those that the local service still has."""
-
-    what: ErasureScope
-    take_ids: tuple[str, ...]
-    at_service: tuple[str, ...]
+        steps = tuple((take_id, Step.RESTORE) for take_id in self.take_ids)
+        return Done(_each_in_turn(context.library, steps), _TOUCHED)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the Outbox reads: the recordings with the state of the queue, and the trash."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Read
@@ -15,6 +15,7 @@ from vbdesk.language import translated
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.pending_erasures import ErasureScope
 from vbdesk.outbox.library.settings import TRASH_DAYS
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.forecast import approximate_duration
@@ -100,6 +101,55 @@ class TrashRead(Read[tuple[TrashRow, ...]]):
     def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[TrashRow, ...]:  # noqa: D102
         now, notes = context.clock.now(), context.library.subject_notes
         return tuple(TrashRow.of(each, now, notes) for each in context.library.trash.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What was moved to the trash together, and for how many days it keeps it."""
+
+    take_ids: tuple[str, ...]
+    days: int
+
+
+@dataclass(frozen=True)
+class UndoableRead(Read[tuple[Deletion, ...]]):
+    """What of these deletions is still in the trash."""
+
+    deletions: tuple[Deletion, ...]
+    kept = False
+    topics = frozenset({Changed.LIBRARY})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[Deletion, ...]:  # noqa: D102
+        holds = context.library.trash.holds
+        left = [replace(each, take_ids=tuple(filter(holds, each.take_ids))) for each in self.deletions]
+        return tuple(each for each in left if each.take_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedHere:
+    """Recordings removed here, and those that the local service still has."""
+
+    what: ErasureScope
+    take_ids: tuple[str, ...]
+    at_service: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UnconfirmedRead(Read[int]):
+    """How many of the recordings that were removed here the service on this computer has not erased yet."""
+
+    removed: tuple[RemovedHere, ...]
+    kept = False
+    topics = frozenset({Changed.LIBRARY})
+
+    @property
+    def at_service(self) -> frozenset[str]:
+        """The recordings that it had."""
+        return frozenset(take_id for each in self.removed for take_id in each.at_service)
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> int:  # noqa: D102
+        erasures = context.library.erasures
+        return 0 if erasures is None else len({each.take_id for each in erasures.due()} & self.at_service)
 
 
 def _row_context(context: DeskContext, arranged: SortedOutbox, sent: dict[str, _Sent]) -> RowContext:

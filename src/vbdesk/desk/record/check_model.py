@@ -71,7 +71,7 @@ class TakeReviewViewModel(QObject):
         kept: (CheckSource) the user keeps it here.
         retaken: (CheckSource) the user wants to record it again.
         set_aside: (str) library id of the recording that is to be recorded again.
-        undo_changed: (Notice | None) the offer to restore what was discarded last.
+        undo_changed: `undo` offers something else.
         finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) undecided takes of an earlier session.
@@ -85,7 +85,7 @@ class TakeReviewViewModel(QObject):
     kept = Signal(object)
     retaken = Signal(object)
     set_aside = Signal(str)
-    undo_changed = Signal(object)
+    undo_changed = Signal()
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
@@ -226,22 +226,20 @@ class TakeReviewViewModel(QObject):
     def forget_discarded(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
         self._discarded.clear()
-        self._tell_undo()
+        self.undo_changed.emit()
 
     def _move_to_trash(self, source: CheckSource | None, take_ids: tuple[str, ...]) -> _Discarded:
-        for take_id in take_ids:
-            self._library.discard(take_id)
+        self._library.discard(*take_ids)
         return _Discarded(source, take_ids)
 
-    def _tell_undo(self) -> None:
+    def undo(self) -> Notice | None:
+        """The offer to restore what was discarded last."""
         if not self._discarded:
-            self.undo_changed.emit(None)
-            return
+            return None
         last = self._discarded[-1]
         subject = "" if last.source is None else self.subject(last.source.metadata.group_id).words
         undo = NoticeAction(_("Undo"), partial(self._restore, last), stays=True)
-        notice = Notice(Tone.INFO, _undo_words(last, subject), (undo, close_action()), closed=self.forget_discarded)
-        self.undo_changed.emit(notice)
+        return Notice(Tone.INFO, _undo_words(last, subject), (undo, close_action()), closed=self.forget_discarded)
 
     # Reading and checking
 
@@ -410,7 +408,7 @@ class TakeReviewViewModel(QObject):
     @Slot(object)
     def _on_discarded(self, discarded: _Discarded) -> None:
         self._discarded.append(discarded)
-        self._tell_undo()
+        self.undo_changed.emit()
 
     @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
@@ -439,7 +437,7 @@ class TakeReviewViewModel(QObject):
     def _on_restored(self, restored: _Restored) -> None:
         if restored.discarded in self._discarded:
             self._discarded.remove(restored.discarded)
-        self._tell_undo()
+        self.undo_changed.emit()
         if restored.item is not None and self.source is None:
             self._begin(source_of(restored.item))
 

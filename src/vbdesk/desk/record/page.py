@@ -25,7 +25,7 @@ from vbdesk.desk.record.speaker_window import SpeakerWindow
 from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner
-from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone
+from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words
@@ -67,7 +67,6 @@ class RecordPage(QWidget):
             part.setParent(self)
         self.banner = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
-        self._undo: Notice | None = None
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
         self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
@@ -341,17 +340,18 @@ class RecordPage(QWidget):
         if self.model.phase is RecordPhase.READY:
             self.review.review_library(take_id)
 
-    @Slot(object)
-    def _on_undo_changed(self, undo: Notice | None) -> None:
-        self._undo = undo
+    @Slot()
+    def _on_undo_changed(self) -> None:
         self._show_undo()
+        undo = self.review.undo()
         if undo is not None:
             announce(self, undo.sentence, urgent=False)
 
     def _show_undo(self) -> None:
         """Offer the undo of a discard whenever no recording is made or checked."""
-        if self._undo is not None and self.model.phase is RecordPhase.READY:
-            self.undo.show_notice(self._undo)
+        undo = self.review.undo()
+        if undo is not None and self.model.phase is RecordPhase.READY:
+            self.undo.show_notice(undo)
         else:
             self.undo.clear()
 
