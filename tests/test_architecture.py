@@ -472,7 +472,6 @@ FILES_THAT_START_WORK = {
     "account/update_notice_model.py",
     "account/view_model.py",
     "account/webhook_model.py",
-    "cohort/group_view_model.py",
     "cohort/view_model.py",
     "compare/pair_playback.py",
     "compare/view_model.py",
@@ -505,7 +504,6 @@ FILES_THAT_START_WORK = {
 GUARDS_OF_LATE_ANSWERS = {
     "account/consent_rules_card.py": 1,
     "account/page.py": 1,
-    "cohort/group_view_model.py": 3,
     "compare/page.py": 1,
     "compare/pair_playback.py": 1,
     "record/check_model.py": 5,

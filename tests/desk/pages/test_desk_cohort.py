@@ -348,12 +348,15 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     assert page.group.sentence.text().startswith("38 recordings")
 
 
-def test_a_group_that_could_not_be_read_says_nothing_about_the_next_one(network, study, open_page, monkeypatch, qtbot):
-    moved_on = threading.Event()
+def test_a_group_that_could_not_be_read_says_nothing_about_the_next_one(
+    network, study, open_page, workspace, monkeypatch, qtbot
+):
+    asked, moved_on = threading.Event(), threading.Event()
 
     def aggregate(groups, group_id):
         if group_id == "study-1":
             return AggregateRead.model_validate(study)
+        asked.set()
         assert moved_on.wait(HANGS_S)
         raise ValueError
 
@@ -361,20 +364,22 @@ def test_a_group_that_could_not_be_read_says_nothing_about_the_next_one(network,
     page = open_page(None)
     page.scope.option("group").click()
     model, told = page.group.view_model, []
-    qtbot.waitUntil(lambda: not model._tasks.busy)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
     model.open("study-0")
-    qtbot.waitUntil(lambda: any(task.alive() and task._thread.name == "aggregate" for task in model._tasks._tasks))
+    qtbot.waitUntil(asked.is_set)
     model.open("study-1")
     qtbot.waitUntil(lambda: model.table.rowCount() == 6)
-    model.stale.connect(told.append)
+    model.changed.connect(told.append)
     moved_on.set()
-    qtbot.waitUntil(lambda: not model._tasks._tasks)
-    assert told == []
+    qtbot.waitUntil(lambda: not workspace.tasks._tasks)
+    assert {(state.group_id, state.stale) for state in told} <= {("study-1", "")}
     model.open("study-0")
-    qtbot.waitUntil(lambda: [bool(sentence) for sentence in told] == [False, True])
+    qtbot.waitUntil(lambda: told[-1].group_id == "study-0" and bool(told[-1].stale))
 
 
-def test_nothing_is_shown_of_the_last_group_once_a_faulty_id_was_entered(study, open_page, monkeypatch, qtbot):
+def test_nothing_is_shown_of_the_last_group_once_a_faulty_id_was_entered(
+    study, open_page, workspace, monkeypatch, qtbot
+):
     asked, moved_on = threading.Event(), threading.Event()
 
     def aggregate(groups, group_id):
@@ -386,13 +391,13 @@ def test_nothing_is_shown_of_the_last_group_once_a_faulty_id_was_entered(study, 
     page = open_page(None)
     page.scope.option("group").click()
     model, shown = page.group.view_model, []
-    model.shown.connect(shown.append)
+    model.changed.connect(lambda state: shown.append(state.reading))
     model.open("study-1")
     qtbot.waitUntil(asked.is_set)
     model.open("no group?")
     moved_on.set()
-    qtbot.waitUntil(lambda: not model._tasks._tasks)
-    assert shown == []
+    qtbot.waitUntil(lambda: not workspace.tasks._tasks)
+    assert not any(shown)
 
 
 def width_of_columns(table) -> int:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupReading
+from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupState
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
@@ -51,9 +51,7 @@ class CohortGroupView(QWidget):
         content = QWidget()
         content.setLayout(self._parts)
         layout.addWidget(scroll_area(content), 1)
-        view_model.shown.connect(self._show)
-        view_model.waiting.connect(self._wait)
-        view_model.stale.connect(self._on_stale)
+        view_model.changed.connect(self._show)
         view_model.groups_changed.connect(self._on_groups)
         self._on_scores(shown=False)
 
@@ -135,35 +133,24 @@ class CohortGroupView(QWidget):
         self.view_model.open(group_id)
 
     @Slot(object)
-    def _show(self, reading: GroupReading) -> None:
-        self.banner.clear()
-        self.sentence.setText(reading.sentence)
-        self._stack.setCurrentIndex(1)
+    def _show(self, state: GroupState) -> None:
+        if state.stale:
+            self.banner.say(Tone.WARN, state.stale, NoticeAction(_("Try again"), self.view_model.reload, stays=True))
+        else:
+            self.banner.clear()
+        self._stack.setCurrentIndex(0 if state.reading is None else 1)
+        self.empty.say(state.group_id or _("No group chosen"), state.waiting)
+        self.sentence.setText("" if state.reading is None else state.reading.sentence)
+        facts = () if state.reading is None else state.reading.facts
         while (item := self._facts_box.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for title, words in reading.facts:
+        for title, words in facts:
             self._facts_box.addWidget(Text(title, Role.CAPTION, "text2"))
             self._facts_box.addWidget(Text(words, Role.BODY, "text", wrap=True))
-        self._facts.setVisible(bool(reading.facts))
-
-    @Slot(str)
-    def _wait(self, sentence: str) -> None:
-        self.empty.say(self.view_model.group_id or _("No group chosen"), sentence)
-        self.sentence.setText("")
-        self._facts.hide()
-        self._stack.setCurrentIndex(0)
-
-    @Slot(str)
-    def _on_stale(self, sentence: str) -> None:
-        if not sentence:
-            self.banner.clear()
-            return
-        self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload, stays=True))
-        if self._stack.currentIndex() == 0:
-            self.empty.say(self.view_model.group_id, _("There is nothing to show until the service answers."))
+        self._facts.setVisible(bool(facts))
 
     @Slot(object)
     def _on_groups(self, groups: tuple[str, ...]) -> None:

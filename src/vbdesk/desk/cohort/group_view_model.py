@@ -6,17 +6,18 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
-from vbdesk.desk.flow.tasks import Failure, Task, TaskContext, TaskOwner
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Asked, AskedRead, Read, Snapshot
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import SubjectTopic, Topic
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
 from vbdesk.desk.ui.time_text import age_words
 from vbdesk.language import _, formats, joined, ngettext, pgettext, translated
-from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.report.result_texts import action_title, result_texts
 
 FEWEST = 10
@@ -169,92 +170,108 @@ def _times(what: str, count: int) -> str:
     return _("{count:,}\N{NO-BREAK SPACE}× {what}", what=what, count=count)
 
 
+@dataclass(frozen=True)
+class KnownGroupsRead(Read[tuple[str, ...]]):
+    """The ids of all groups that are known here."""
+
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[str, ...]:  # noqa: D102
+        return tuple(sorted({*context.library.groups(), *context.results.trajectory_times()}))
+
+
+@dataclass(frozen=True)
+class GroupRead(AskedRead[GroupReading]):
+    """One group as a cohort."""
+
+    group_id: str
+
+    @property
+    def topics(self) -> frozenset[Topic]:  # noqa: D102
+        return frozenset({SubjectTopic(self.group_id)})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> GroupReading | None:  # noqa: D102
+        stored = context.results.stored_aggregate(self.group_id)
+        return None if stored is None else group_reading(stored.value, stored.read_at, context.clock.now())
+
+    def ask(self, context: DeskContext, task: TaskContext) -> Asked:  # noqa: D102
+        context.results.fetch_aggregate(self.group_id)
+        return Asked()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What the group view shows.
+
+    Attributes:
+        group_id: empty if none is chosen.
+        waiting: why there is nothing to show; empty if there is something.
+        stale: why the content may be old; empty if it is not.
+    """
+
+    group_id: str = ""
+    reading: GroupReading | None = None
+    waiting: str = ""
+    stale: str = ""
+
+
+def group_state(group_id: str, snapshot: Snapshot[GroupReading]) -> GroupState:
+    """What is shown of a group."""
+    fault = snapshot.failure or snapshot.unreadable
+    waiting = ""
+    if snapshot.value is None and fault is not None:
+        waiting = _("There is nothing to show until the service answers.")
+    elif snapshot.value is None:
+        waiting = _("Reading the group.")
+    return GroupState(group_id, snapshot.value, waiting, "" if fault is None else fault.sentence)
+
+
 class CohortGroupViewModel(QObject):
     """One group at a time.
 
     Signals:
-        shown: (GroupReading) new content.
-        waiting: (str) why there is nothing to show.
-        stale: (str) why the content may be old; empty if it is not.
+        changed: (GroupState) what is shown.
         groups_changed: (tuple[str]) known group ids, for completion.
     """
 
-    shown = Signal(object)
-    waiting = Signal(str)
-    stale = Signal(str)
+    changed = Signal(object)
     groups_changed = Signal(object)
 
-    def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock) -> None:
+    def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
         self.table = CellTable(_headings(), self)
-        self.group_id = ""
-        self._reading: Task | None = None
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._show)
+
+    @property
+    def group_id(self) -> str:
+        """The group that is shown; empty for none."""
+        read = self._screen.read(GroupRead)
+        return "" if read is None else read.group_id
 
     def start(self) -> None:
         """Find the known groups."""
-
-        def work(context: TaskContext) -> tuple[str, ...]:
-            return tuple(sorted({*self._library.groups(), *self._results.trajectory_times()}))
-
-        self._tasks.start(work, self._on_groups, name="groups")
+        self._screen.add(KnownGroupsRead())
 
     def open(self, text: str) -> None:
         """Show a group: cached data immediately, newer data when read."""
         group_id = text.strip()
         fault = group_id_fault(group_id)
-        if fault is not None:
-            self.group_id, self._reading = "", None
-            self.stale.emit("")
-            self.waiting.emit(translated(fault))
-            return
-        self.group_id = group_id
-        self.stale.emit("")
-        self.waiting.emit(_("Reading the group."))
-
-        def kept(context: TaskContext) -> tuple[str, GroupReading | None]:
-            return group_id, self._kept(group_id)
-
-        self._reading = self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
+        if fault is None:
+            self._screen.add(GroupRead(group_id))
+        else:
+            self._screen.drop(GroupRead)
+            self.changed.emit(GroupState(waiting=translated(fault)))
 
     def reload(self) -> None:
         """Read from the service again."""
+        self._screen.ask(GroupRead)
+
+    @Slot()
+    def _show(self) -> None:
+        self.groups_changed.emit(self._screen.of(KnownGroupsRead).value or ())
         if self.group_id:
-            self.open(self.group_id)
-
-    def _kept(self, group_id: str) -> GroupReading | None:
-        stored = self._results.stored_aggregate(group_id)
-        return None if stored is None else group_reading(stored.value, stored.read_at, self._now())
-
-    def _ask(self, group_id: str) -> GroupReading:
-        return group_reading(self._results.fetch_aggregate(group_id), self._now(), self._now())
-
-    def _now(self) -> datetime:
-        return self._clock.now()
-
-    @Slot(object)
-    def _on_groups(self, groups: tuple[str, ...]) -> None:
-        self.groups_changed.emit(groups)
-
-    @Slot(object)
-    def _on_kept(self, answer: tuple[str, GroupReading | None]) -> None:
-        self._on_read(answer)
-        group_id = answer[0]
-
-        def ask(context: TaskContext) -> tuple[str, GroupReading | None]:
-            return group_id, self._ask(group_id)
-
-        if group_id == self.group_id:
-            self._reading = self._tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
-
-    @Slot(object)
-    def _on_read(self, answer: tuple[str, GroupReading | None]) -> None:
-        group_id, reading = answer
-        if group_id == self.group_id and reading is not None:
-            self.table.show(reading.rows)
-            self.shown.emit(reading)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        if self.sender() is self._reading:  # else another group is shown by now
-            self.stale.emit(failure.sentence)
+            state = group_state(self.group_id, self._screen.of(GroupRead))
+            if state.reading is not None:
+                self.table.show(state.reading.rows)
+            self.changed.emit(state)

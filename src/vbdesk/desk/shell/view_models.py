@@ -137,7 +137,7 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
 
 def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
     """One group read as a cohort."""
-    return CohortGroupViewModel(workspace.library, workspace.results, workspace.tasks, workspace.ports.clock)
+    return CohortGroupViewModel(workspace.flow)
 
 
 def account_view_model(workspace: Workspace) -> AccountViewModel:
