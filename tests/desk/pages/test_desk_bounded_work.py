@@ -52,10 +52,10 @@ def test_reading_one_change_costs_a_long_list_what_it_costs_a_short_one(shelf, o
         nonlocal before
         settled()
         with ThreadPoolExecutor(1) as worker:
-            before = worker.submit(OutboxRead().here, context, before).result()
+            before = worker.submit(OutboxRead().here, context, before, None).result()
             with workspace.library.store.changing():
                 workspace.library.store.update(changing, {"job_id": "job"})
-            found = worker.submit(calls_of, lambda: OutboxRead().here(context, before)).result()
+            found = worker.submit(calls_of, lambda: OutboxRead().here(context, before, None)).result()
         settled()
         return found
 

@@ -166,11 +166,11 @@ def slow_question(monkeypatch):
     question, held = CorrectionRead.here, threading.Semaphore(1)
     asking, go_on = threading.Event(), threading.Event()
 
-    def slow(self, context, before):
+    def slow(self, context, before, task):
         if held.acquire(blocking=False):
             asking.set()
             assert go_on.wait(HANGS_S)
-        return question(self, context, before)
+        return question(self, context, before, task)
 
     monkeypatch.setattr(CorrectionRead, "here", slow)
     yield asking, go_on
