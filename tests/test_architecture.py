@@ -472,7 +472,6 @@ FILES_THAT_START_WORK = {
     "account/update_notice_model.py",
     "account/view_model.py",
     "account/webhook_model.py",
-    "cohort/view_model.py",
     "compare/pair_playback.py",
     "compare/view_model.py",
     "first_start/view_model.py",

@@ -260,7 +260,7 @@ def test_an_erased_subject_leaves_the_cohort_even_while_its_history_is_read(
     for group_id in ("a-1", "a-2"):  # one was read, the other is being read
         erase_subject(workspace.library, group_id)
     erased.set()
-    qtbot.waitUntil(lambda: page.view_model._fetching is None and not workspace.tasks.busy)
+    qtbot.waitUntil(lambda: not page.view_model.service.busy and not workspace.tasks.busy)
     kept = workspace.library.responses.read(KEPT_COHORT)
     assert kept is not None and from_json(kept[0])[0] == {}
     assert workspace.results.trajectory_times() == {}

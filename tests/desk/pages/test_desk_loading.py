@@ -111,7 +111,7 @@ def test_a_service_that_cannot_be_reached_ends_the_loading_of_the_subjects(netwo
 
 
 def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate, open_page, qtbot):
-    opened = gate(CohortCache, "read_library")
+    opened = gate(CohortCache, "_read_library")
     page = open_page(build_cohort_page)
     assert says(page, "Loading The results are being read.")
     opened.set()

@@ -3,12 +3,15 @@
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 
 from patience import HANGS_S
-from vbdesk.desk.cohort.view_model import Unread
+from vbdesk.desk.cohort.view_model import WriteTable
+from vbdesk.desk.flow.commands import CommandOutcome, Done
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_result_page, build_subject_page, build_subjects_page
@@ -358,11 +361,13 @@ def test_the_cohort_offers_to_read_more_after_a_message_was_closed(shelf, servic
     page.opened(None)
     qtbot.waitUntil(page.export_button.isEnabled)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    page.view_model.failed.emit("The table could not be written.")
+    table = WriteTable((), {}, False, Path("/tmp/cohort.csv"))
+    page.view_model.exported.emit(CommandOutcome(table, failure=Failure.of(OSError())))
     press(qtbot, page.banner._close if page.banner._close.isVisible() else page.banner.button)
-    page.view_model.exported.emit("/tmp/cohort.csv")
+    page.view_model.exported.emit(CommandOutcome(table, Done("Written.", found=table.path)))
     press(qtbot, page.banner._close)
-    page.view_model.unread_changed.emit(Unread(3, "2 minutes"))
+    page.view_model.data = replace(page.view_model.data, missing=3)
+    page.view_model.told.emit()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
     page.closed()
 

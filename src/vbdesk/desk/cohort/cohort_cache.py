@@ -26,12 +26,18 @@ _SLACK = timedelta(seconds=1)  # services may round times
 
 
 class CohortCache:
-    """Summaries of all subjects. Thread-safe."""
+    """Summaries of all subjects. Thread-safe.
+
+    Attributes:
+        complete: whether everything here is read; not only what was kept from the last session.
+        fetching: whether the service is being read.
+    """
 
     def __init__(self, library: Library, results: ResultRepository, now: Callable[[], datetime]) -> None:
         self._library, self._results, self._now = library, results, now
         self._reads = library.responses
-        self._lock = threading.Lock()
+        self._lock, self._reading = threading.Lock(), threading.Lock()
+        self._kept_read = self.complete = self.fetching = False
         self._summaries: dict[str, SubjectSummary] = {}
         self._since: dict[str, int] = {}  # the number of erasures when the reading of a summary began
         self._labels: dict[str, str] = {}
@@ -61,8 +67,18 @@ class CohortCache:
         with self._lock:
             return tuple(sorted({tag for tags in self._tags.values() for tag in tags}, key=str.lower))
 
-    def read_kept(self) -> None:
-        """Read the cached summaries."""
+    def read(self, context: TaskContext) -> bool:
+        """Read the cached summaries, or add what is new here since; returns whether everything here is read by now."""
+        with self._reading:
+            if self._kept_read:
+                self._read_library(context)
+                self.complete = True
+            else:
+                self._read_kept()
+                self._kept_read = True
+            return self.complete
+
+    def _read_kept(self) -> None:
         since = self._reads.erasures
         kept = self._reads.read(KEPT_COHORT)
         if kept is not None:
@@ -71,7 +87,7 @@ class CohortCache:
                 self._summaries, self._labels = summaries | self._summaries, labels | self._labels
                 self._since = dict.fromkeys(summaries, since) | self._since
 
-    def read_library(self, context: TaskContext) -> None:
+    def _read_library(self, context: TaskContext) -> None:
         """Add new results of this computer and histories that the sync worker has read."""
         since = self._reads.erasures
         notes = self._library.subject_notes.all()

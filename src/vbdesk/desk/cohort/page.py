@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QStackedWidg
 from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Shown
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
-from vbdesk.desk.cohort.view_model import CohortViewModel, Unread, heading_of
+from vbdesk.desk.cohort.view_model import CohortViewModel, heading_of
+from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.tasks import Progress
 from vbdesk.desk.models.report_menus import SubjectsMenu
 from vbdesk.desk.ui.banner import Banner
@@ -25,7 +26,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import N_, _, ngettext, pgettext
+from vbdesk.language import N_, _, joined, ngettext, pgettext
 
 _NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 60, 54, 100
 _HEADING_PADDING_PX = 16  # width of a heading without its words, at every text size
@@ -63,11 +64,11 @@ class CohortPage(QWidget):
         self._lay_out_account()
         view_model.shown.connect(self._show)
         view_model.tags_changed.connect(self._on_tags)
-        view_model.unread_changed.connect(self._on_unread)
-        view_model.progress.connect(self._on_progress)
-        view_model.stale.connect(self._on_stale)
+        view_model.told.connect(self._on_told)
+        view_model.service.progressed.connect(self._on_progress)
+        view_model.service.ended.connect(self._on_read)
+        view_model.service.stopped.connect(self._on_stopped)
         view_model.exported.connect(self._on_exported)
-        view_model.failed.connect(self._on_failed)
 
     def opened(self, argument: object) -> None:
         """Show all subjects."""
@@ -176,7 +177,7 @@ class CohortPage(QWidget):
         self.search = LineField(icon="search", placeholder=_("Search subjects"))
         self.search.setAccessibleName(_("Search subjects"))
         self.search.setClearButtonEnabled(True)
-        self.search.textChanged.connect(self.view_model.look_for)
+        self.search.textChanged.connect(self._on_search)
         self.tag = ChoiceField("tag")
         self.tag.setAccessibleName(_("Tag"))
         self.tag.setAccessibleDescription(_("Tag"))
@@ -275,7 +276,7 @@ class CohortPage(QWidget):
         else:
             words = _("Fewer than {count} with a reading are only counted.", count=FEWEST)
         self._few.setText(words)
-        self._meaning.setText(_(_MEANING[self.view_model.mode]))
+        self._meaning.setText(_(_MEANING[self.view_model.wanted.mode]))
         if self.search.text() or self.tag.currentIndex() > 0:
             self.empty.say(
                 _("No subject fits"), _("None with a result fits all that was chosen above."), _("Show everyone")
@@ -305,22 +306,26 @@ class CohortPage(QWidget):
         self.tag.addItem(_(_ANY_TAG), "")
         for tag in self.view_model.tags:
             self.tag.addItem(tag, tag)
-        self.tag.setCurrentIndex(self.tag.findData(self.view_model.tag))
+        self.tag.setCurrentIndex(self.tag.findData(self.view_model.wanted.tag))
         self.tag.blockSignals(told)
         self.tag.setVisible(bool(self.view_model.tags))
 
     @Slot()
     def _on_tag(self) -> None:
-        self.view_model.show_tag(self.tag.currentData() or "")
+        self.view_model.choose(tag=self.tag.currentData() or "")
+
+    @Slot(str)
+    def _on_search(self, text: str) -> None:
+        self.view_model.choose(text=text.strip())
 
     @Slot()
     def _on_order(self) -> None:
-        self.view_model.sort(HeatOrder(self.order.currentData()))
+        self.view_model.choose(order=HeatOrder(self.order.currentData()))
         self.heat.scrollToTop()
 
     @Slot(str)
     def _on_mode(self, key: str) -> None:
-        self.view_model.show_mode(Shown(key))
+        self.view_model.choose(mode=Shown(key))
 
     @Slot(str)
     def _on_scope(self, key: str) -> None:
@@ -335,50 +340,57 @@ class CohortPage(QWidget):
         if one:
             self.group.opened(self.heat.current_key())
 
-    @Slot(object)
-    def _on_unread(self, unread: Unread) -> None:
-        """Offer to read more, unless another message is shown."""
-        if not self.banner.empty and self.banner.topic != _UNREAD:
+    @Slot()
+    def _on_told(self) -> None:
+        """Say why nothing was read, or offer to read more, unless another message is shown."""
+        fault, data = self.view_model.fault, self.view_model.data
+        if fault:
+            self.banner.say(Tone.FAIL, fault, close_action())
+            if data is None:
+                self.empty.say_unreadable(fault)
+        elif data is None or not (self.banner.empty or self.banner.topic == _UNREAD):
             return
-        if not unread.subjects:
+        elif not data.missing:
             self.banner.clear()
-            return
-        sentence = ngettext(
-            "{count:,} subject has results at the service that were not read here. Reading them takes {time}.",
-            "{count:,} subjects have results at the service that were not read here. Reading them takes {time}.",
-            unread.subjects,
-            time=unread.words,
-        )
-        read = NoticeAction(_("Read them"), self.view_model.read_service)
-        self.banner.say(Tone.INFO, sentence, read, topic=_UNREAD)
+        else:
+            sentence = ngettext(
+                "{count:,} subject has results at the service that were not read here. Reading them takes {time}.",
+                "{count:,} subjects have results at the service that were not read here. Reading them takes {time}.",
+                data.missing,
+                time=self.view_model.time_to_read,
+            )
+            read = NoticeAction(_("Read them"), self.view_model.read_service)
+            self.banner.say(Tone.INFO, sentence, read, topic=_UNREAD)
 
     @Slot(object)
-    def _on_progress(self, progress: Progress | None) -> None:
-        if progress is None:
-            self.banner.withdraw(_PROGRESS)
-            return
+    def _on_progress(self, progress: Progress) -> None:
         sentence = ngettext(
             "{done:,} of {count:,} subject read from the service. Recordings on their way go first.",
             "{done:,} of {count:,} subjects read from the service. Recordings on their way go first.",
             progress.total,
             done=progress.done,
         )
-        self.banner.say(Tone.INFO, sentence, NoticeAction(_("Cancel"), self.view_model.stop_reading), topic=_PROGRESS)
+        cancel = NoticeAction(_("Cancel"), self.view_model.service.cancel)
+        self.banner.say(Tone.INFO, sentence, cancel, topic=_PROGRESS)
 
-    @Slot(str)
-    def _on_stale(self, sentence: str) -> None:
-        if sentence:
-            self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.read_service))
+    @Slot()
+    def _on_stopped(self) -> None:
+        self.banner.withdraw(_PROGRESS)
 
-    @Slot(str)
-    def _on_exported(self, path: str) -> None:
-        self.banner.say_saved(_("The table was written to {path}.", path=path), Path(path))
+    @Slot(object)
+    def _on_read(self, outcome: CommandOutcome) -> None:
+        self.banner.withdraw(_PROGRESS)
+        if outcome.failure is not None:
+            rest = _("What was read is kept; the rest is as it was last known.")
+            again = NoticeAction(_("Try again"), self.view_model.read_service)
+            self.banner.say(Tone.WARN, joined(outcome.sentence, rest), again)
 
-    @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, close_action())
-        if self.view_model.reading is None:
-            self.empty.say_unreadable(sentence)
+    @Slot(object)
+    def _on_exported(self, outcome: CommandOutcome) -> None:
+        if isinstance(outcome.done.found, Path):
+            self.banner.say_saved(outcome.sentence, outcome.done.found)
+        else:
+            self.banner.say(Tone.FAIL, outcome.sentence, close_action())
 
     @Slot()
     def _ask_where(self) -> None:

@@ -1,101 +1,186 @@
 """State of the Cohort page: local and cached summaries; the service is read on request."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.client import RequestBudget
-from vbdesk.client.errors import ClientError
-from vbdesk.clock import Clock
 from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
+from vbdesk.desk.cohort.subject_summary import SubjectSummary
+from vbdesk.desk.flow.commands import Command, Done, Work
+from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.flow.reads import Asked, AskedRead
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
-from vbdesk.language import N_, _, formats, joined, ngettext, pgettext, translated
+from vbdesk.language import _, formats, ngettext, pgettext, translated
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report.exports import write_files
 
-_SHOW_EVERY_MS = 2000
-"""While many subjects are read, the page is brought up to date so often."""
-
-
 _HEADING_LETTERS, _LONGEST_WORD = 10, 14
-_REST = N_("What was read is kept; the rest is as it was last known.")
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Subjects with unread results at the service, and the time to read them."""
+@dataclass(frozen=True)
+class CohortData:
+    """All subjects as this computer knows them.
 
-    subjects: int
-    words: str
+    Attributes:
+        labels: the names of signs.
+        tags: every tag in use.
+        missing: how many subjects have results at the service that were not read here.
+        complete: whether everything here is read; not only what was kept from the last session.
+        fetching: whether the service is being read.
+    """
+
+    reading: CohortReading
+    labels: Mapping[str, str]
+    tags: tuple[str, ...]
+    missing: int
+    complete: bool
+    fetching: bool
+
+
+@dataclass(frozen=True)
+class CohortRead(AskedRead[CohortData]):
+    """All subjects, or those of a tag or with a text in their id or name."""
+
+    cache: CohortCache
+    mode: Shown = Shown.LEVEL
+    order: HeatOrder = HeatOrder.NEED
+    tag: str = ""
+    text: str = ""
+    kept = False
+    refresh_every_s = 2.0  # while many subjects are read
+    topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> CohortData:  # noqa: D102
+        complete = self.cache.read(task)
+        summaries, labels = self.cache.known()
+        chosen = self.cache.tagged(self.tag) if self.tag else None
+        notes = context.library.subject_notes
+        found = named(summaries, lambda group_id: not self.text or notes.matches(group_id, self.text), chosen)
+        reading = cohort_of(found, labels, self.mode, self.order, context.clock.now(), notes.shown)
+        missing, fetching = len(self.cache.missing()), self.cache.fetching
+        return CohortData(reading, labels, self.cache.tags(), missing, complete, fetching)
+
+    def ask(self, context: DeskContext, task: TaskContext) -> Asked:
+        """The service is asked by `ReadService` alone; what is new here is read after what was kept."""
+        return Asked(stored=not self.cache.complete)
+
+    def moves(self, value: CohortData) -> bool:  # noqa: D102
+        return value.fetching
+
+
+@dataclass(frozen=True)
+class ReadService(Command):
+    """Read unknown results, one subject at a time, with half of the plan's requests; what was read stays."""
+
+    cache: CohortCache
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        missing, budget = self.cache.missing(), context.connection.budget
+        self.cache.fetching = True
+        try:
+            with context.results.reader() as reader:
+                for place, group_id in enumerate(missing):
+                    task.progress(place, len(missing))
+                    wait_for_room(budget, task)
+                    self.cache.fetch(reader, group_id)
+        finally:
+            self.cache.fetching = False
+            self.cache.keep()
+        return Done()
+
+
+@dataclass(frozen=True)
+class WriteTable(Command):
+    """Write subjects as a table with a data dictionary; with scores only if they are shown."""
+
+    summaries: tuple[SubjectSummary, ...]
+    labels: Mapping[str, str]
+    scores: bool
+    path: Path
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        path = self.path
+        table = cohort_csv(self.summaries, self.labels, scores=self.scores)
+        dictionary = cohort_dictionary_csv(scores=self.scores)
+        write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
+        context.library.note(AuditAction.EXPORTED, None, "csv")
+        return Done(_("The table was written to {path}.", path=path), found=path)
 
 
 class CohortViewModel(QObject):
     """All subjects, or selected ones.
 
+    Attributes:
+        look: of reports.
+        service: reads more from the service.
+        data: what is shown; None before anything was read.
+
     Signals:
         shown: (CohortReading) new content.
         tags_changed: the tags in use changed.
-        unread_changed: (Unread) what can be read from the service.
-        progress: (Progress or None) progress of reading; None at its end.
-        stale: (str) why reading ended early; empty if it did not.
-        exported: (str) path of the exported table.
-        failed: (str) any other error.
+        told: `data` was read again, or why not.
+        exported: (CommandOutcome) of a table.
     """
 
     shown = Signal(object)
     tags_changed = Signal()
-    unread_changed = Signal(object)
-    progress = Signal(object)
-    stale = Signal(str)
-    exported = Signal(str)
-    failed = Signal(str)
+    told = Signal()
+    exported = Signal(object)
 
-    def __init__(
-        self,
-        library: Library,
-        results: ResultRepository,
-        sync: SyncState,
-        budget: RequestBudget,
-        tasks: TaskOwner,
-        navigator: Navigator,
-        clock: Clock,
-        flow: Flow,
-        look: ReportLook,
-    ) -> None:
+    def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
         super().__init__()
-        self.flow, self.look = flow, look
-        self._library, self._results, self._budget = library, results, budget
-        self._tasks, self._navigator, self._clock = tasks, navigator, clock
-        self._books = CohortCache(library, results, clock.now)
+        self.flow, self.look, self._navigator = flow, look, navigator
+        context = flow.context
+        cache = CohortCache(context.library, context.results, context.clock.now)
         self.heat = CellTable((_("Subject"), ""), self)
         self.distributions = CellTable((pgettext("noun", "Sign"), _("Subjects at each level"), _("Flagged")), self)
         self.triage = CellTable((_("Level"), _("Subject"), ""), self)
-        self.tags: tuple[str, ...] = ()
-        self.mode, self.order, self.tag = Shown.LEVEL, HeatOrder.NEED, ""
-        self.reading: CohortReading | None = None
-        self._search = ""
-        self._known = self._busy = self._again = self._seen = False
-        self._fetching: Task | None = None
-        self._timer = QTimer(self)
-        self._timer.setInterval(_SHOW_EVERY_MS)
-        self._timer.timeout.connect(self._recompute)
-        sync.library_changed.connect(self._on_library_changed)
-        sync.results_changed.connect(self._on_results_changed)
+        self.wanted = CohortRead(cache)
+        self.data: CohortData | None = None
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._show)
+        self.service = Work(flow.commands, self)
+        self.service.busy_changed.connect(self._refresh)
+        self.service.progressed.connect(self._on_progress)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Every tag in use."""
+        return () if self.data is None else self.data.tags
+
+    @property
+    def reading(self) -> CohortReading | None:
+        """The content; None before anything was read."""
+        return None if self.data is None else self.data.reading
+
+    @property
+    def fault(self) -> str:
+        """Why the content could not be read; empty if it could."""
+        unreadable = self._screen.of(CohortRead).unreadable
+        return "" if unreadable is None else unreadable.sentence
+
+    @property
+    def time_to_read(self) -> str:
+        """How long reading more from the service takes."""
+        missing = 0 if self.data is None else self.data.missing
+        return translated(approximate_duration(expected_s(self.flow.context.connection.budget, missing)))
 
     @property
     def caption(self) -> str:
@@ -112,32 +197,17 @@ class CohortViewModel(QObject):
 
     def show(self) -> None:
         """Page shown: cached content immediately, then updates."""
-        self._seen = True
-        self._recompute()
+        self._screen.add(self.wanted)
 
     def leave(self) -> None:
         """Page hidden; reading continues."""
-        self._seen = False
+        self._screen.clear()
 
-    def look_for(self, text: str) -> None:
-        """Show only subjects whose id contains `text`."""
-        self._search = text.strip()
-        self._recompute()
-
-    def show_tag(self, tag: str) -> None:
-        """Show only subjects with a tag; all if it is empty."""
-        self.tag = tag
-        self._recompute()
-
-    def show_mode(self, mode: Shown) -> None:
-        """Show levels, changes or scores."""
-        self.mode = mode
-        self._recompute()
-
-    def sort(self, order: HeatOrder) -> None:
-        """Set the order."""
-        self.order = order
-        self._recompute()
+    def choose(self, **changes: Any) -> None:
+        """Show other subjects, in another way or order: fields of `CohortRead`."""
+        self.wanted = replace(self.wanted, **changes)
+        if self._screen.read(CohortRead) is not None:
+            self._screen.add(self.wanted)
 
     def open_subject(self, group_id: str) -> None:
         """Show one subject."""
@@ -151,155 +221,52 @@ class CohortViewModel(QObject):
             place = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
             self._navigator.open("result", place)
 
+    @Slot()
     def read_service(self) -> None:
-        """Read unknown results, one subject at a time, with half of the plan's requests."""
-        if self._fetching is not None:
-            return
-        self.stale.emit("")
-        self._fetching = self._tasks.start(
-            self._fetch, self._on_fetched, self._on_fetch_failed, self._on_progress, self._on_ended, name="cohort-reads"
-        )
-        self._timer.start()
-
-    def stop_reading(self) -> None:
-        """Stop; what was read stays."""
-        if self._fetching is not None:
-            self._fetching.cancel()
+        """Read what is unknown from the service."""
+        self.service.start(ReadService(self.wanted.cache))
 
     def export(self, path: Path) -> None:
-        """Export the content as a table with a data dictionary; with scores only if they are shown."""
-        reading, scores = self.reading, self.mode is Shown.SCORE
-        labels = self._books.known()[1]
-
-        def work(context: TaskContext) -> Path:
-            table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
-            dictionary = cohort_dictionary_csv(scores=scores)
-            write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
-            self._library.note(AuditAction.EXPORTED, None, "csv")
-            return path
-
-        self._tasks.start(work, self._on_exported, self._on_failed, name="export")
-
-    def _fetch(self, context: TaskContext) -> str:
-        """On a worker: read one subject after the other; always store what was read."""
-        missing = self._books.missing()
-        try:
-            with self._results.reader() as reader:
-                for place, group_id in enumerate(missing):
-                    context.progress(place, len(missing))
-                    wait_for_room(self._budget, context)
-                    self._books.fetch(reader, group_id)
-            context.progress(len(missing), len(missing))
-        except ClientError as error:
-            return translated(error.sentence)
-        finally:
-            self._books.keep()
-        return ""
-
-    @Slot()
-    def _recompute(self) -> None:
-        """Read local data and make rows; one run at a time."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy, self._again = True, False
-        first = not self._known
-        if first:
-            self._tasks.start(self._first, self._on_reading, self._on_read_failed, name="cohort")
-        else:
-            self._tasks.start(self._next, self._on_reading, self._on_read_failed, name="cohort")
-
-    def _first(self, context: TaskContext) -> CohortReading:
-        """On a worker: the cached content."""
-        self._books.read_kept()
-        return self._rows()
-
-    def _next(self, context: TaskContext) -> CohortReading:
-        """On a worker: the content with updates."""
-        self._books.read_library(context)
-        return self._rows()
-
-    def _rows(self) -> CohortReading:
-        summaries, labels = self._books.known()
-        chosen = self._books.tagged(self.tag) if self.tag else None
-        notes, wanted = self._library.subject_notes, self._search
-        found = named(summaries, lambda group_id: not wanted or notes.matches(group_id, wanted), chosen)
-        return cohort_of(found, labels, self.mode, self.order, self._now(), notes.shown)
+        """Export the content as a table."""
+        if self.data is not None:
+            summaries, scores = tuple(self.data.reading.summaries), self.wanted.mode is Shown.SCORE
+            run = self.flow.commands.do(WriteTable(summaries, self.data.labels, scores, path))
+            run.ended.connect(self.exported)
 
     def _now(self) -> datetime:
-        return self._clock.now()
+        return self.flow.context.clock.now()
 
     @Slot()
-    def _on_library_changed(self) -> None:
-        if self._seen:
-            self._recompute()
+    def _refresh(self) -> None:
+        self._screen.ask(CohortRead)
 
-    @Slot(str)
-    def _on_results_changed(self, group_id: str) -> None:
-        if self._seen and self._fetching is None:  # during long reads the timer updates the page
-            self._recompute()
+    @Slot()
+    def _on_progress(self) -> None:
+        if self.data is not None and not self.data.fetching:
+            self._refresh()
 
-    @Slot(object)
-    def _on_reading(self, reading: CohortReading) -> None:
-        self._busy = False
-        first, self._known = not self._known, True
-        if first and not reading.summaries:  # without a cache, show nothing before the library was read
-            self._recompute()
+    @Slot()
+    def _show(self) -> None:
+        data, before = self._screen.of(CohortRead).value, self.data
+        without_cache = data is not None and not data.complete and not data.reading.summaries
+        if data is None or without_cache or data is before:
+            self.told.emit()
             return
+        self.data, reading = data, data.reading
         headings = (_("Subject"), "", *(heading_of(column.label) for column in reading.columns))
-        if self.reading is None or reading.columns != self.reading.columns:
+        if before is None or reading.columns != before.reading.columns:
             names = (_("Subject"), "", *(column.label for column in reading.columns))
             self.heat.replace(headings, reading.heat, names)
         else:
             self.heat.show(reading.heat)
         self.distributions.show(reading.distributions)
         self.triage.show(reading.triage)
-        self.reading = reading
-        tags = self._books.tags()
-        if tags != self.tags:
-            self.tags, self.tag = tags, self.tag if self.tag in tags else ""
+        if before is None or data.tags != before.tags:
             self.tags_changed.emit()
         self.shown.emit(reading)
-        self._tell_unread()
-        if first or self._again:
-            self._recompute()
-
-    def _tell_unread(self) -> None:
-        missing = len(self._books.missing())
-        self.unread_changed.emit(Unread(missing, translated(approximate_duration(expected_s(self._budget, missing)))))
-
-    @Slot(object)
-    def _on_progress(self, progress: Progress) -> None:
-        self.progress.emit(progress)
-
-    @Slot(object)
-    def _on_fetched(self, fault: str) -> None:
-        if fault:
-            self.stale.emit(joined(fault, _(_REST)))
-
-    @Slot(object)
-    def _on_fetch_failed(self, failure: Failure) -> None:
-        self.stale.emit(joined(failure.sentence, _(_REST)))
-
-    @Slot()
-    def _on_ended(self) -> None:
-        self._fetching = None
-        self._timer.stop()
-        self.progress.emit(None)
-        self._recompute()
-
-    @Slot(object)
-    def _on_read_failed(self, failure: Failure) -> None:
-        self._busy = False
-        self.failed.emit(failure.sentence)
-
-    @Slot(object)
-    def _on_exported(self, path: Path) -> None:
-        self.exported.emit(str(path))
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        self.told.emit()
+        if self.wanted.tag not in ("", *data.tags):
+            self.choose(tag="")
 
 
 def heading_of(label: str) -> str:

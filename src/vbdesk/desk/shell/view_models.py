@@ -122,17 +122,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
 
 def cohort_view_model(workspace: Workspace) -> CohortViewModel:
     """All subjects at once."""
-    return CohortViewModel(
-        workspace.library,
-        workspace.results,
-        workspace.sync,
-        workspace.budget,
-        workspace.tasks,
-        workspace.navigator,
-        workspace.ports.clock,
-        workspace.flow,
-        workspace.look,
-    )
+    return CohortViewModel(workspace.flow, workspace.navigator, workspace.look)
 
 
 def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
