@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 
-from vbdesk.desk.flow.commands import Command, Commands, Done
+from vbdesk.desk.flow.commands import Command, Commands, Done, Work
 from vbdesk.desk.flow.reads import Asked, AskedRead, Reads
 from vbdesk.desk.flow.screen import Screen
 from vbdesk.desk.flow.tasks import Task
@@ -179,6 +179,24 @@ class Erase(Command):
         return Done(self.group_id, erased=frozenset({self.group_id}))
 
 
+@dataclass(frozen=True)
+class FetchAll(Command):
+    """Stores what the service has of each subject, one after the other, as Cohort reads many."""
+
+    number: int
+    beside = True
+
+    def do(self, context, task):
+        for place, name in enumerate(SUBJECTS):
+            task.check()
+            task.progress(place, len(SUBJECTS), str(self.number))
+            if not context.reachable:
+                raise ConnectionError("The service does not answer.")
+            if name in context.service:
+                context.store(name, context.service[name])
+        return Done(touched=frozenset(SUBJECTS))
+
+
 class Schedule:
     """Two pages, one writer, and a world that changes by itself."""
 
@@ -193,9 +211,26 @@ class Schedule:
         for screen in self.screens:
             screen.changed.connect(self.check)
             screen.ended.connect(partial(self.hear_on, screen))
+        self.work = Work(self.commands, self.root)
+        self.fetches, self.ended = [], []
+        self.work.progressed.connect(self.hear_progress)
+        self.work.ended.connect(lambda outcome: self.ended.append(outcome.command))
+        self.work.stopped.connect(lambda: self.ended.append(self.fetches[-1]))
+        self.cancelled = set()
         self.given, self.heard, self.stopped, self.undo, self.faults = [], [], [], [], []
         self.runs, self.given_on, self.shown_on = [], {}, {screen: object() for screen in self.screens}
         self.shown, self.least, self.erased = {}, defaultdict(int), set()
+
+    def hear_progress(self, progress):
+        if progress.words in self.cancelled:
+            self.faults.append("progress after a stop")
+
+    def fetch(self):
+        if not self.work.busy:
+            if self.ended != self.fetches:
+                self.faults.append("work is not busy before its command has ended")
+            self.fetches.append(FetchAll(len(self.fetches)))
+        self.work.start(self.fetches[-1])
 
     def hear_on(self, screen, outcome):
         if self.given_on.get(outcome.command) != self.shown_on[screen]:
@@ -239,7 +274,7 @@ class Schedule:
     def act(self):
         chance, world = self.chance, self.world
         screen, name = chance.choice(self.screens), chance.choice(SUBJECTS)
-        match chance.choices(range(15), (8, 3, 10, 8, 3, 3, 4, 4, 3, 2, 3, 3, 3, 2, 60))[0]:
+        match chance.choices(range(17), (8, 3, 10, 8, 3, 3, 4, 4, 3, 2, 3, 3, 3, 2, 3, 2, 60))[0]:
             case 0:
                 screen.show(Course(name))
                 self.shown_on[screen] = object()
@@ -283,6 +318,11 @@ class Schedule:
                 run = self.runs.pop()
                 run.stop()
                 self.stopped.append(run.command)
+            case 14:
+                self.fetch()
+            case 15 if self.work.busy:
+                self.cancelled.add(str(self.fetches[-1].number))
+                self.work.cancel()
             case _:
                 self.tasks.step()
 
@@ -334,6 +374,8 @@ class Schedule:
         while self.tasks.step():
             self.check()
         assert self.heard == [command for command in self.given if command in self.heard]
+        assert self.ended == self.fetches
+        assert not self.work.busy
         assert set(self.heard) >= set(self.world.done) | (set(self.given) - set(self.stopped))
         for screen in self.screens:
             for kind in (Course, Question):
