@@ -472,8 +472,6 @@ FILES_THAT_START_WORK = {
     "account/update_notice_model.py",
     "account/view_model.py",
     "account/webhook_model.py",
-    "compare/pair_playback.py",
-    "compare/view_model.py",
     "first_start/view_model.py",
     "help/view_model.py",
     "models/app_lock.py",
@@ -503,8 +501,6 @@ FILES_THAT_START_WORK = {
 GUARDS_OF_LATE_ANSWERS = {
     "account/consent_rules_card.py": 1,
     "account/page.py": 1,
-    "compare/page.py": 1,
-    "compare/pair_playback.py": 1,
     "record/check_model.py": 5,
     "record/consent_model.py": 1,
     "record/import_model.py": 6,

@@ -22,6 +22,7 @@ from vbdesk.desk.cohort.export import cohort_csv
 from vbdesk.desk.cohort.group_view_model import flagged_words
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
+from vbdesk.desk.cohort.view_model import CohortRead
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.shell.all_pages import build_cohort_page
 from vbdesk.desk.ui.routes import RecordingRoute
@@ -291,6 +292,31 @@ def test_subjects_are_chosen_by_tag_and_search(shelf, workspace, open_page, puls
     assert "No subject fits" in page.empty.words()
     page.empty.button.click()
     qtbot.waitUntil(lambda: len(keys(page)) == 2)
+
+
+def test_a_search_that_ends_late_does_not_replace_the_next_one(
+    shelf, workspace, open_page, pulse_job, stress_job, monkeypatch, qtbot
+):
+    shelf.put("a-1", OutboxState.DONE, job=pulse_job)
+    shelf.put("b-1", OutboxState.DONE, job=stress_job)
+    page, here = open_page(2), CohortRead.here
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(read, *given):
+        if read.text == "a-":
+            asked.set()
+            assert go_on.wait(HANGS_S)
+        return here(read, *given)
+
+    monkeypatch.setattr(CohortRead, "here", slow)
+    page.search.setText("a-")
+    qtbot.waitUntil(asked.is_set)
+    page.search.setText("b-")
+    qtbot.waitUntil(lambda: keys(page) == ["b-1"])
+    go_on.set()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
+    assert keys(page) == ["b-1"]
 
 
 def test_the_table_is_written_and_noted(shelf, open_page, pulse_job, tmp_path, workspace, qtbot):

@@ -14,7 +14,8 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
-from vbdesk.desk.compare.pair_playback import PairPlayback
+from vbdesk.desk.compare.view_model import PairPlayback, PairRead
+from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.repeatability import feature_repeatability
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import moment_of
@@ -145,7 +146,7 @@ class ManualClock:
 
 def test_changing_over_keeps_the_moment_and_goes_on_playing(tasks, qtbot):
     clock = ManualClock()
-    pair = PairPlayback(tasks, lambda: SilentPlayer(clock))
+    pair = PairPlayback(*(Playback(tasks, lambda: SilentPlayer(clock)) for _ in range(2)))
     for side, seconds in zip(pair.sides, (30, 8), strict=True):
         with qtbot.waitSignal(side.loaded):
             side.load(lambda seconds=seconds: TakeAudio(np.zeros(seconds * 100, np.int16), 100, True, {}, ()))
@@ -267,16 +268,34 @@ def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, 
     model, read, loaded, reads = compare_view_model(workspace), workspace.library.audio, [], []
     read_twice = threading.Event()
     monkeypatch.setattr(workspace.library, "audio", lambda take_id: read_twice.wait(HANGS_S) and read(take_id))
-    model.same_subject_changed.connect(lambda _: reads.append(1))
+    here = PairRead.here
+    monkeypatch.setattr(PairRead, "here", lambda *given: reads.append(given[0].heard) or here(*given))
     for side in model.playback.sides:
         side.loaded.connect(lambda _, side=side: loaded.append(side))
     model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))
-    qtbot.waitUntil(lambda: len(reads) == 1)
+    qtbot.waitUntil(lambda: model.reading is not None)
     model.reload()
-    qtbot.waitUntil(lambda: len(reads) == 2)
+    qtbot.waitUntil(lambda: len(reads) >= 2)
     read_twice.set()
-    qtbot.waitUntil(lambda: not model._disk.busy and not workspace.tasks.busy and len(loaded) >= 2)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy and len(loaded) >= 2)
     assert sorted(loaded, key=model.playback.sides.index) == list(model.playback.sides)  # in either order
+    model.leave()
+
+
+def test_sounds_that_come_late_are_those_of_the_pair_that_is_shown(workspace, pair, qtbot, monkeypatch):
+    """Swapped while the sounds are read, each side would have played the other recording."""
+    model, read, go_on = compare_view_model(workspace), workspace.library.audio, threading.Event()
+    monkeypatch.setattr(workspace.library, "audio", lambda take_id: go_on.wait(HANGS_S) and read(take_id))
+    left, right = (RecordingRoute(take_id=take_id) for take_id in pair)
+    model.open(ComparisonRoute(left, right))
+    qtbot.waitUntil(lambda: model.reading is not None)
+    model.swap()
+    go_on.set()
+    qtbot.waitUntil(lambda: all(side.seconds for side in model.playback.sides))
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
+    assert [round(side.seconds) for side in model.playback.sides] == [32, 16]
+    assert model.reading.left.view.recording.take_id == pair[1]
     model.leave()
 
 

@@ -1,5 +1,7 @@
 """The Compare page: two recordings of one subject, and whether they can fairly be compared."""
 
+from functools import partial
+
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
@@ -15,7 +17,7 @@ from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.page_header import PageHeader
-from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
+from vbdesk.desk.ui.routes import ComparisonRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
@@ -40,13 +42,13 @@ class ComparePage(QWidget):
         self.banner = Banner()
         left, right = view_model.playback.sides
         self.left_card, self.right_card = SideCard(0, left), SideCard(1, right)
-        for card in (self.left_card, self.right_card):
+        for place, card in enumerate((self.left_card, self.right_card)):
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both have the same width
             card.setMinimumWidth(1)
-            card.chosen.connect(self._on_chosen)
-            card.toggled.connect(self._on_toggled)
-            card.sought.connect(self._on_sought)
-            card.result_wanted.connect(self._on_result_wanted)
+            card.chosen.connect(partial(view_model.choose, place))
+            card.toggled.connect(partial(view_model.playback.toggle, place))
+            card.sought.connect(partial(view_model.playback.seek, place))
+            card.result_wanted.connect(partial(view_model.open_result, place))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._sides.setSpacing(20)
         self._sides.addWidget(self.left_card, 1)
@@ -141,24 +143,6 @@ class ComparePage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self.banner.say(Tone.WARN, sentence, NoticeAction(_("Try again"), self.view_model.reload, stays=True))
 
-    # User actions
-
-    @Slot(object)
-    def _on_chosen(self, recording: RecordingRoute) -> None:
-        self.view_model.choose(self._place(), recording)
-
-    @Slot()
-    def _on_toggled(self) -> None:
-        self.view_model.playback.toggle(self._place())
-
-    @Slot(float)
-    def _on_sought(self, seconds: float) -> None:
-        self.view_model.playback.seek(self._place(), seconds)
-
-    @Slot()
-    def _on_result_wanted(self) -> None:
-        self.view_model.open_result(self._place())
-
     # Cards
 
     @Slot()
@@ -205,10 +189,6 @@ class ComparePage(QWidget):
 
     def _card(self, place: int) -> SideCard:
         return self.right_card if place else self.left_card
-
-    def _place(self) -> int:
-        """Index of the side that sent the signal."""
-        return 1 if self.sender() is self.right_card else 0
 
 
 class _Qualities(QWidget):

@@ -1,30 +1,34 @@
-"""State of the Compare page: two recordings, results, sound and spectrograms."""
+"""What the Compare page reads and shows: two recordings, results, sound and spectrograms."""
 
-from collections.abc import Callable
+import threading
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.capture.playback import Player
 from vbdesk.capture.spectrogram import shades_of, spectrogram_db
-from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, side_of
-from vbdesk.desk.compare.pair_playback import PairPlayback
+from vbdesk.desk.compare.comparison import ComparisonReading, compare, side_of
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.navigation import Navigator
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.models.playback import envelope_of
+from vbdesk.desk.flow.reads import Asked, AskedRead, Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.models.playback import Playback, envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
+from vbdesk.desk.models.result_state import NoSuchResult
 from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.library import UnknownTake
 from vbdesk.outbox.library.subject_names import ShownSubject
-from vbdesk.outbox.results.repository import ResultRepository
 
 _COLUMNS = 700
+_one_sound = threading.Lock()  # two long sounds at once would slow the window
 
 SameSubjects = tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]
 """The recordings of the left subject and of the right one, newest first; usually the same."""
@@ -43,10 +47,10 @@ class Sound:
     level_db: NDArray[np.float64]
 
     @property
-    def microphone(self) -> str | None:
-        """The microphone, if known."""
+    def facts(self) -> "HeardFacts":
+        """What it says about the recording."""
         device = self.audio.about.get("device")
-        return str(device) if device else None
+        return HeardFacts(str(device) if device else None, self.audio.duration_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,156 @@ class SoundPicture:
     across_s: float
 
 
+@dataclass(frozen=True)
+class LeftSound(Read[Sound]):
+    """The sound of the left recording; None if it was erased."""
+
+    take_id: str
+    kept = False
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> Sound | None:  # noqa: D102
+        with _one_sound:
+            task.check()
+            try:
+                audio = context.library.audio(self.take_id)
+            except UnknownTake:
+                return None
+            level_db = spectrogram_db(audio.samples, audio.sample_rate, _COLUMNS)
+            return Sound(audio, envelope_of(audio.samples), level_db)
+
+    def looks_like(self, value: Sound, other: Sound) -> bool:  # noqa: D102
+        return True  # the sound of a recording never changes
+
+
+class RightSound(LeftSound):
+    """The sound of the right recording; None if it was erased."""
+
+
+_SOUNDS = (LeftSound, RightSound)
+
+
+class HeardFacts(NamedTuple):
+    """What the sound of a recording says about it."""
+
+    microphone: str | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairData:
+    """Two recordings.
+
+    Attributes:
+        reading: their comparison; None while nothing is known of one.
+        same_subject: recordings that can be chosen instead.
+        take_ids: of those whose sound is here.
+    """
+
+    reading: ComparisonReading | None
+    same_subject: SameSubjects
+    take_ids: tuple[str | None, str | None]
+
+
+@dataclass(frozen=True)
+class PairRead(AskedRead[PairData]):
+    """Two recordings, first from this computer, then from the service; `heard` of the sounds that were read."""
+
+    comparison: ComparisonRoute
+    heard: tuple[HeardFacts, HeardFacts] = (HeardFacts(), HeardFacts())
+    kept = False
+    topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> PairData:  # noqa: D102
+        library, found = context.library, self._found(context)
+        known = {
+            group_id: same_subject_recordings(library, context.results, group_id) if group_id else ()
+            for group_id in {one.group_id for one in found}
+        }
+        left, right = (with_itself(known[one.group_id], one.recording, one.item) for one in found)
+        sides = []
+        for one, heard in zip(found, self.heard, strict=True):
+            shown = library.subject_notes.shown(one.group_id).words
+            try:
+                side = side_of(one, *heard)
+            except NoSuchResult:
+                break
+            sides.append(replace(side, subject=shown))
+        reading = compare(*sides) if len(sides) == len(found) else None
+        return PairData(reading, (left, right), (found[0].take_id, found[1].take_id))
+
+    def ask(self, context: DeskContext, task: TaskContext) -> Asked:  # noqa: D102
+        wanted = [one for one in self._found(context) if one.asked_of_service]
+        for one in wanted:
+            ResultSource(context.library, context.results).ask(one)
+        return Asked(stored=bool(wanted))
+
+    def _found(self, context: DeskContext) -> tuple[Found, Found]:
+        source = ResultSource(context.library, context.results)
+        return source.here(self.comparison.left), source.here(self.comparison.right)
+
+
+class PairPlayback(QObject):
+    """Two playbacks, left and right, one at a time; switching keeps the position.
+
+    Attributes:
+        sides: the two playbacks, with their own signals.
+    """
+
+    def __init__(self, left: Playback, right: Playback) -> None:
+        super().__init__()
+        self.sides, self._at = (left, right), 0
+        for side in self.sides:
+            side.setParent(self)
+
+    def toggle(self, side: int) -> None:
+        """Play one from the other's position, or pause it."""
+        other = self.sides[1 - side]
+        if other.playing:
+            other.toggle()
+        if side != self._at and not self.sides[side].playing:
+            self.seek(side, other.position_s)
+        self.sides[side].toggle()
+
+    def seek(self, side: int, seconds: float) -> None:
+        """Seek in one."""
+        self._at = side
+        self.sides[side].seek(min(seconds, self.sides[side].seconds))
+
+    @Slot()
+    def change_over(self) -> None:
+        """Switch to the same position of the other, and continue playing."""
+        side, other = self._at, 1 - self._at
+        if not self.sides[other].seconds:
+            return
+        if self.sides[side].playing:
+            self.toggle(other)
+        else:
+            self.seek(other, self.sides[side].position_s)
+
+    @Slot()
+    def toggle_current(self) -> None:
+        """Play or pause the current one."""
+        self.toggle(self._at)
+
+    @property
+    def current(self) -> int:
+        """The one that was played or sought last."""
+        return self._at
+
+    def close(self) -> None:
+        """Stop both."""
+        self._at = 0
+        for side in self.sides:
+            side.close()
+
+
 class CompareViewModel(QObject):
-    """Reads and compares two recordings.
+    """Compares two recordings.
+
+    Attributes:
+        reading: the comparison that is shown.
+        same_subject: recordings that can be chosen.
 
     Signals:
         shown: (ComparisonReading) the content changed.
@@ -80,28 +232,22 @@ class CompareViewModel(QObject):
     same_subject_changed = Signal(object)
     failed = Signal(str)
 
-    def __init__(
-        self,
-        library: Library,
-        results: ResultRepository,
-        sync: SyncState,
-        tasks: TaskOwner,
-        navigator: Navigator,
-        player: Callable[[], Player],
-    ) -> None:
+    def __init__(self, flow: Flow, navigator: Navigator, playback: PairPlayback) -> None:
         super().__init__()
-        sync.library_changed.connect(self._on_changed)
-        sync.results_changed.connect(self._on_changed)
-        self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
-        self._source = ResultSource(library, results)
-        self._disk = Lane(tasks, self)  # two long sounds at once would slow the window
-        self._words = Lane(tasks, self)  # do not show an older state after a newer one
-        self.playback = PairPlayback(tasks, player, self)
-        self.comparison: ComparisonRoute | None = None
+        self._library, self._navigator, self.playback = flow.context.library, navigator, playback
+        playback.setParent(self)
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._show)
         self.reading: ComparisonReading | None = None
         self.same_subject: SameSubjects = ((), ())
-        self._found: tuple[Found, Found] | None = None
-        self._sounds: list[Sound | None] = [None, None]
+        self._sounds: tuple[Sound | None, ...] = (None, None)
+        self._fault = ""
+
+    @property
+    def comparison(self) -> ComparisonRoute | None:
+        """What is compared."""
+        read = self._screen.read(PairRead)
+        return None if read is None else read.comparison
 
     def subject(self, group_id: str) -> ShownSubject:
         """How a subject is shown."""
@@ -110,39 +256,21 @@ class CompareViewModel(QObject):
     def open(self, comparison: ComparisonRoute) -> None:
         """Show another pair."""
         self.leave()
-        self.comparison = comparison
-        self.reading = self._found = None
-        self._sounds = [None, None]
-        self.reload()
+        self.reading, self.same_subject, self._sounds, self._fault = None, ((), ()), (None, None), ""
+        self._screen.show(PairRead(comparison))
 
     @Slot()
     def reload(self) -> None:
-        """Read both again: first from this computer, then from the service."""
-        comparison = self.comparison
-        if comparison is None:
-            return
-
-        def work(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found], SameSubjects]:
-            found = (self._source.here(comparison.left), self._source.here(comparison.right))
-            known = {group_id: self._of_subject(group_id) for group_id in {one.group_id for one in found}}
-            left, right = (with_itself(known[one.group_id], one.recording, one.item) for one in found)
-            return comparison, found, (left, right)
-
-        self._tasks.start(work, self._on_here, self._on_failed, name="compare")
-
-    def _of_subject(self, group_id: str) -> tuple[SameSubjectRecording, ...]:
-        return same_subject_recordings(self._library, self._results, group_id) if group_id else ()
+        """Read both again, and the sounds that could not be read."""
+        for kind in _SOUNDS:
+            if self._screen.of(kind).unreadable is not None:
+                self._screen.ask(kind)
+        self._screen.ask(PairRead)
 
     def leave(self) -> None:
         """The page is hidden."""
-        self.comparison = None
+        self._screen.clear()
         self.playback.close()
-
-    @Slot()
-    def _on_changed(self) -> None:
-        """A recording was corrected, erased, or has a result: read both again; sounds stay."""
-        if self.comparison is not None and self._found is not None:
-            self.reload()
 
     @Slot()
     def swap(self) -> None:
@@ -173,93 +301,51 @@ class CompareViewModel(QObject):
         """Go to the list of subjects."""
         self._navigator.open("subjects")
 
-    def _show(self) -> None:
-        found, comparison = self._found, self.comparison
-        if found is None or comparison is None:
-            return
-        sounds = tuple(self._sounds)
-
-        def work(context: TaskContext) -> tuple[ComparisonRoute, ComparisonReading]:
-            left, right = (
-                replace(_side(one, sound), subject=self.subject(one.group_id).words)
-                for one, sound in zip(found, sounds, strict=True)
-            )
-            return comparison, compare(left, right)
-
-        self._words.run(work, self._on_compared, self._on_failed, name="compare-words")
-
-    def _load_sound(self, side: int, take_id: str) -> None:
-        comparison, library = self.comparison, self._library
-
-        def work(context: TaskContext) -> tuple[ComparisonRoute | None, int, str, Sound]:
-            audio = library.audio(take_id)
-            level_db = spectrogram_db(audio.samples, audio.sample_rate, _COLUMNS)
-            return comparison, side, take_id, Sound(audio, envelope_of(audio.samples), level_db)
-
-        self._disk.run(work, self._on_sound, self._on_failed, name="compare-sound")
-
-    def _picture(self) -> None:
-        """Show the local sounds on common scales."""
+    def _take_sounds(self) -> None:
+        """Load what was read, and show the sounds on common scales."""
+        before, self._sounds = self._sounds, tuple(self._screen.of(kind).value for kind in _SOUNDS)
         here = [sound for sound in self._sounds if sound is not None]
+        if not here or all(one is other for one, other in zip(before, self._sounds, strict=True)):
+            return
         across_s = max(sound.audio.duration_s for sound in here)
         loudest_db = max((float(sound.level_db.max()) for sound in here if sound.level_db.size), default=0.0)
-        for side, sound in enumerate(self._sounds):
-            if sound is not None:
-                shades = shades_of(sound.level_db, loudest_db)
-                picture = SoundPicture(sound.envelope, shades, sound.audio.duration_s, across_s)
-                self.pictured.emit(side, picture)
+        for side, (kind, sound) in enumerate(zip(_SOUNDS, self._sounds, strict=True)):
+            read = self._screen.read(kind)
+            if sound is None or read is None:
+                continue
+            if sound is not before[side]:
+                note = partial(self._library.note, AuditAction.LISTENED, read.take_id)
+                self.playback.sides[side].load(partial(_audio_of, sound), note)
+            shades = shades_of(sound.level_db, loudest_db)
+            self.pictured.emit(side, SoundPicture(sound.envelope, shades, sound.audio.duration_s, across_s))
 
-    @Slot(object)
-    def _on_here(self, read: tuple[ComparisonRoute, tuple[Found, Found], SameSubjects]) -> None:
-        comparison, found, same_subject = read
-        if comparison != self.comparison:
+    @Slot()
+    def _show(self) -> None:
+        read, snapshot = self._screen.read(PairRead), self._screen.of(PairRead)
+        if read is None:
             return
-        self._found, self.same_subject = found, same_subject
-        self.same_subject_changed.emit(same_subject)
-        self._show()
-        for side, one in enumerate(found):
-            if one.take_id is not None and self._sounds[side] is None:
-                self._load_sound(side, one.take_id)
-        if not any(one.asked_of_service for one in found):
+        sounds = [self._screen.of(kind) for kind in _SOUNDS]
+        faults = (snapshot.failure, snapshot.unreadable, *(sound.unreadable for sound in sounds))
+        before, self._fault = self._fault, next((fault.sentence for fault in faults if fault is not None), "")
+        self._take_sounds()
+        data = snapshot.value
+        if data is not None:
+            if data.same_subject != self.same_subject:
+                self.same_subject = data.same_subject
+                self.same_subject_changed.emit(data.same_subject)
+            if data.reading is not None and data.reading != self.reading:
+                self.reading = data.reading
+                self.shown.emit(data.reading)
+        if self._fault and self._fault != before:
+            self.failed.emit(self._fault)
+        heard = tuple(HeardFacts() if sound.value is None else sound.value.facts for sound in sounds)
+        if heard != read.heard:
+            self._screen.add(PairRead(read.comparison, (heard[0], heard[1])))
             return
-
-        def ask(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found]]:
-            left, right = (self._source.ask(one) if one.asked_of_service else one for one in found)
-            return comparison, (left, right)
-
-        self._tasks.start(ask, self._on_asked, self._on_failed, name="compare-service")
-
-    @Slot(object)
-    def _on_asked(self, read: tuple[ComparisonRoute, tuple[Found, Found]]) -> None:
-        comparison, found = read
-        if comparison == self.comparison:
-            self._found = found
-            self._show()
-
-    @Slot(object)
-    def _on_compared(self, read: tuple[ComparisonRoute, ComparisonReading]) -> None:
-        comparison, reading = read
-        if comparison == self.comparison and reading != self.reading:
-            self.reading = reading
-            self.shown.emit(reading)
-
-    @Slot(object)
-    def _on_sound(self, read: tuple[ComparisonRoute | None, int, str, Sound]) -> None:
-        comparison, side, take_id, sound = read
-        if comparison != self.comparison or self._sounds[side] is not None:  # a change asked for it again meanwhile
-            return
-        library = self._library
-        self._sounds[side] = sound
-        self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(AuditAction.LISTENED, take_id))
-        self._picture()
-        self._show()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        for kind, take_id in zip(_SOUNDS, (None, None) if data is None else data.take_ids, strict=True):
+            if take_id is not None and self._screen.read(kind) is None:
+                self._screen.add(kind(take_id))
 
 
-def _side(found: Found, sound: Sound | None) -> Side:
-    if sound is None:
-        return side_of(found, None, None)
-    return side_of(found, sound.microphone, sound.audio.duration_s)
+def _audio_of(sound: Sound) -> TakeAudio:
+    return sound.audio

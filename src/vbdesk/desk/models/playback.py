@@ -34,6 +34,9 @@ class Loaded:
 class Playback(QObject):
     """Plays one recording at a time. Everything that blocks happens in tasks.
 
+    Attributes:
+        seconds: length of what is loaded; 0 for nothing.
+
     Signals:
         loaded: (Loaded) it can be played.
         moved: (float) position in seconds.
@@ -56,7 +59,7 @@ class Playback(QObject):
         self._ready = False
         self._part: TrimRange | None = None
         self._heard: list[Callable[[], None]] = []  # of the recording loaded last; empty once it was called
-        self._told_s = 0.0
+        self._told_s = self.seconds = 0.0
         self._look = QTimer(self)
         self._look.setInterval(_POSITION_MS)
         self._look.timeout.connect(self._tell_position)
@@ -81,7 +84,7 @@ class Playback(QObject):
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
-        self._ready, self._part, self._told_s = False, None, 0.0
+        self._ready, self._part, self._told_s, self.seconds = False, None, 0.0, 0.0
         self._heard = [] if heard is None else [heard]
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
@@ -126,7 +129,7 @@ class Playback(QObject):
     def close(self) -> None:
         """Stop, and close the audio output."""
         self._wanted += 1
-        self._ready = False
+        self._ready, self.seconds = False, 0.0
         self._stop_looking()
         if self._player is not None:
             self._player.pause()
@@ -167,7 +170,7 @@ class Playback(QObject):
     def _on_loaded(self, loaded: tuple[int, Loaded]) -> None:
         wanted, content = loaded
         if wanted == self._wanted:
-            self._ready = True
+            self._ready, self.seconds = True, content.seconds
             self.loaded.emit(content)
             if self._part is not None:
                 self.seek(self._part.start)

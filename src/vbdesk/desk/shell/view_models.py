@@ -13,7 +13,7 @@ from vbdesk.desk.account.view_model import AccountViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
-from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.compare.view_model import CompareViewModel, PairPlayback
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.preferences import PreferenceStore
@@ -177,11 +177,5 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
 
 def compare_view_model(workspace: Workspace) -> CompareViewModel:
     """Two results side by side."""
-    return CompareViewModel(
-        workspace.library,
-        workspace.results,
-        workspace.sync,
-        workspace.tasks,
-        workspace.navigator,
-        workspace.ports.player,
-    )
+    left, right = (Playback(workspace.tasks, workspace.ports.player) for _side in range(2))
+    return CompareViewModel(workspace.flow, workspace.navigator, PairPlayback(left, right))
