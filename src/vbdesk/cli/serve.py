@@ -8,6 +8,7 @@ import typer
 
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
+from vbdesk.cli.quick_imports import quick_imports
 from vbdesk.language import translated
 
 
@@ -29,11 +30,12 @@ def serve(
     key_stdin: KeyStdin = False,
 ) -> None:
     """Serve the API, the object store and the analysis until stopped."""
-    from vbdesk.service.composition.process import StartRefused
-    from vbdesk.service.composition.serve import serve as run
-    from vbdesk.service.kernel.parent_process import Ending, input_ended, parent_gone
-    from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
-    from vbdesk.service.observability.logs import configure_logs
+    with quick_imports():
+        from vbdesk.service.composition.process import StartRefused
+        from vbdesk.service.composition.serve import serve as run
+        from vbdesk.service.kernel.parent_process import Ending, input_ended, parent_gone
+        from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+        from vbdesk.service.observability.logs import configure_logs
 
     try:
         settings = load_settings(

@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
+from vbdesk.cli.quick_imports import quick_imports
 from vbdesk.language import translated
 
 
@@ -27,11 +28,12 @@ def worker(
     ] = None,
 ) -> None:
     """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until stopped."""
-    from vbdesk.service.composition.process import StartRefused
-    from vbdesk.service.composition.worker import work
-    from vbdesk.service.kernel.parent_process import Ending, parent_gone
-    from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
-    from vbdesk.service.observability.logs import configure_logs
+    with quick_imports():
+        from vbdesk.service.composition.process import StartRefused
+        from vbdesk.service.composition.worker import work
+        from vbdesk.service.kernel.parent_process import Ending, parent_gone
+        from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
+        from vbdesk.service.observability.logs import configure_logs
 
     try:
         settings = load_settings(
