@@ -74,10 +74,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
-def pytest_collection_finish():
-    """What the imports made stays; to look through it again costs every collection of garbage a third of a second."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What the imports make stays: looking through it takes a tenth of their time now, and later 0.3 s each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
