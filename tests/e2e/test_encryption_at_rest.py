@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,7 @@ class Search:
     def __init__(self, folders, planted):
         self.folders, self.planted = folders, planted
         self.found, self.read, self.rounds = {name: set() for name in planted}, set(), 0
+        self._known: set[tuple[str, bytes]] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -80,6 +82,10 @@ class Search:
 
     def _look_into(self, path, content):
         self.read.add(path.name)
+        known = path.name, sha256(content).digest()
+        if known in self._known:  # searched in an earlier round
+            return
+        self._known.add(known)
         for name, pieces in self.planted.items():
             if any(piece in content for piece in pieces):
                 self.found[name].add(path.name)
