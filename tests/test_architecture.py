@@ -465,12 +465,9 @@ WORK = {"TaskOwner", "Lane", "Task"}
 NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
 FILES_THAT_START_WORK = {
     "account/desk_settings.py",
-    "account/fhir_model.py",
-    "account/letterhead_model.py",
     "account/profiles_model.py",
     "account/recording_rules.py",
     "account/update_notice_model.py",
-    "account/view_model.py",
     "account/webhook_model.py",
     "first_start/view_model.py",
     "help/view_model.py",

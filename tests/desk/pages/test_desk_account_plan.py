@@ -9,6 +9,7 @@ from vbdesk.client.trial_delivery import TrialFailed
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
+from vbdesk.desk.account.view_model import PricesRead
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.shell.view_models import account_view_model
 from vbdesk.desk.shell.window_status import credits_words
@@ -56,8 +57,8 @@ def test_the_service_on_this_computer_is_free_and_tells_no_credits(workspace, pr
     model = account_view_model(workspace)
     card = PlanCard(model)
     qtbot.addWidget(card)
-    with qtbot.waitSignal(model.priced):
-        model.read()
+    model.read()
+    qtbot.waitUntil(lambda: model.screen.of(PricesRead).value is not None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     card.show_balance(412)
     assert "redit" not in words(card)

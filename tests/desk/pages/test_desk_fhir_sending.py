@@ -173,15 +173,15 @@ def test_one_subject_is_sent_from_its_page(shelf, service, workspace, server, qt
 
 
 def test_account_shows_the_server_and_never_the_credentials(account, profile, ports, qtbot):
-    qtbot.waitUntil(lambda: BASE in account.fhir.words.text())
-    assert account.fhir.words.text() == f"{BASE}, with a user name and a password."
+    qtbot.waitUntil(lambda: BASE in account.fhir.text())
+    assert account.fhir.text() == f"{BASE}, with a user name and a password."
     ports.keyring.delete(profile.fhir_login_name)
-    account.view_model.fhir.read()
-    qtbot.waitUntil(lambda: account.fhir.words.text().startswith("No server is configured."))
+    account.view_model.read()
+    qtbot.waitUntil(lambda: account.fhir.text().startswith("No server is configured."))
     ports.keyring.set(profile.fhir_login_name, PASSWORD)
-    account.view_model.fhir.read()
-    qtbot.waitUntil(lambda: "are damaged" in account.fhir.words.text())
-    assert PASSWORD not in account.fhir.words.text()
+    account.view_model.read()
+    qtbot.waitUntil(lambda: "are damaged" in account.fhir.text())
+    assert PASSWORD not in account.fhir.text()
 
 
 @pytest.mark.parametrize(

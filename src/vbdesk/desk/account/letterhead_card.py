@@ -1,30 +1,78 @@
 """The card of Account for the letterhead of reports: name, address, logo."""
 
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 
-from vbdesk.desk.account.letterhead_model import LetterheadViewModel
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import Failure, TaskContext
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import Field, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _
-from vbdesk.report.letterhead import MAX_LINE, MAX_LINES, Letterhead
+from vbdesk.language import _, message, translated
+from vbdesk.outbox.library.disk_faults import file_sentence
+from vbdesk.report.letterhead import MAX_LINE, MAX_LINES, MAX_LOGO_BYTES, Letterhead
 
 _FIELD_WIDTH = 180  # at 100 % text
 
 
-class LetterheadCard(QWidget):
-    """Binds the fields to `LetterheadViewModel`."""
+@dataclass(frozen=True)
+class LetterheadRead(Read[Letterhead]):
+    """The letterhead of the profile; None without one."""
 
-    def __init__(self, model: LetterheadViewModel) -> None:
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> Letterhead | None:  # noqa: D102
+        return context.library.letterhead.read()
+
+
+@dataclass(frozen=True)
+class SetWords(Command):
+    """Set name and address, whose lines commas separate, Arabic ones too; without both, there is no letterhead."""
+
+    name: str
+    address: str
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        known, name = context.library.letterhead.read(), self.name.strip()
+        lines = tuple(line.strip() for line in re.split("[,،]", self.address) if line.strip())
+        logo = b"" if known is None else known.logo
+        context.library.letterhead.keep(Letterhead(name, lines, logo) if name or lines else None)
+        return Done()
+
+
+@dataclass(frozen=True)
+class SetLogo(Command):
+    """Read, check and store the logo in `file`; None removes it."""
+
+    file: Path | None
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        known, logo = context.library.letterhead.read(), b""
+        if known is None:
+            raise ValueError(message("Enter a name first. A letterhead needs one."))
+        if self.file is not None:
+            with self.file.open("rb") as source:
+                logo = source.read(MAX_LOGO_BYTES + 1)
+        context.library.letterhead.keep(replace(known, logo=logo))
+        return Done()
+
+
+class LetterheadCard(QWidget):
+    """Fields for the letterhead, which is stored when one was left."""
+
+    def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self._model = model
-        self._known: Letterhead | None = None
+        self._flow, self._screen = flow, flow.screen(self)
         self.choose = secondary_button(_("Choose logo"))
         self.remove = quiet_button(_("Remove logo"))
         buttons = QWidget()
@@ -50,16 +98,19 @@ class LetterheadCard(QWidget):
         self.address.editingFinished.connect(self._on_words)
         self.choose.clicked.connect(self._choose_logo)
         self.remove.clicked.connect(self._remove_logo)
-        model.changed.connect(self.show_letterhead)
-        model.failed.connect(self._on_failed)
-        self.show_letterhead(None)
-        model.tell()
+        self._screen.changed.connect(self.show_letterhead)
+        self._screen.show(LetterheadRead())
 
-    @Slot(object)
-    def show_letterhead(self, known: Letterhead | None) -> None:
+    @property
+    def _known(self) -> Letterhead | None:
+        return self._screen.of(LetterheadRead).value
+
+    @Slot()
+    def show_letterhead(self) -> None:
         """Show what is stored."""
-        self._known = known
-        self.fault.hide()
+        known, unreadable = self._known, self._screen.of(LetterheadRead).unreadable
+        self.fault.setText("" if unreadable is None else _words(unreadable))
+        self.fault.setVisible(unreadable is not None)
         if not self.name.hasFocus():
             self.name.setText(known.name if known else "")
         if not self.address.hasFocus():
@@ -77,7 +128,7 @@ class LetterheadCard(QWidget):
     def _on_words(self) -> None:
         shown = (self._known.name, ", ".join(self._known.address)) if self._known else ("", "")
         if (self.name.text(), self.address.text()) != shown:
-            self._model.set_words(self.name.text(), self.address.text())
+            self._do(SetWords(self.name.text(), self.address.text()))
 
     @Slot()
     def _choose_logo(self) -> None:
@@ -90,13 +141,28 @@ class LetterheadCard(QWidget):
     @Slot(str)
     def logo_chosen(self, file: str) -> None:
         """Store the logo in `file`."""
-        self._model.set_logo(Path(file))
+        self._do(SetLogo(Path(file)))
 
     @Slot()
     def _remove_logo(self) -> None:
-        self._model.set_logo(None)
+        self._do(SetLogo(None))
 
-    @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        self.fault.setText(sentence)
-        self.fault.show()
+    def _do(self, command: Command) -> None:
+        self._flow.commands.do(command).ended.connect(self._on_ended)
+
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is None:
+            self._screen.show(LetterheadRead())
+        else:
+            self.fault.setText(_words(outcome.failure))
+            self.fault.show()
+
+
+def _words(failure: Failure) -> str:
+    match failure.error:
+        case ValueError():
+            return translated(failure.error)
+        case OSError():
+            return translated(file_sentence(failure.error))
+    return failure.sentence

@@ -11,15 +11,15 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
-from vbdesk.desk.account.fhir_card import FhirServerCard
 from vbdesk.desk.account.letterhead_card import LetterheadCard
 from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.profiles_model import ProfileLine
 from vbdesk.desk.account.recording_rules_cards import RulesCards
-from vbdesk.desk.account.view_model import AccountViewModel, Tested
+from vbdesk.desk.account.view_model import AccountViewModel, FhirLoginRead
 from vbdesk.desk.account.webhook_card import WebhookCard
+from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
@@ -63,7 +63,7 @@ class AccountPage(QWidget):
     rules: RulesCards
     letterhead: LetterheadCard
     webhook: WebhookCard
-    fhir: FhirServerCard
+    fhir: Text
     desk: DeskCard
 
     def __init__(self, view_model: AccountViewModel, parent: QWidget | None = None) -> None:
@@ -232,7 +232,7 @@ class AccountPage(QWidget):
         return self.consent
 
     def _letterhead_card(self) -> QWidget:
-        self.letterhead = LetterheadCard(self.view_model.letterhead)
+        self.letterhead = LetterheadCard(self.view_model.flow)
         return self.letterhead
 
     def _desk_card(self) -> QWidget:
@@ -253,8 +253,18 @@ class AccountPage(QWidget):
         return self.webhook
 
     def _fhir_card(self) -> QWidget:
-        self.fhir = FhirServerCard(self.view_model.fhir)
-        return self.fhir
+        """Only the command line changes the login, since it asks for secrets."""
+        card = Card(padding=20)
+        self.fhir = Text("", Role.BODY, "text2", wrap=True)
+        card.body.addWidget(Text(_("FHIR server"), Role.CARD_TITLE))
+        card.body.addWidget(self.fhir)
+        self.view_model.screen.changed.connect(self._show_fhir)
+        return card
+
+    @Slot()
+    def _show_fhir(self) -> None:
+        snapshot = self.view_model.screen.of(FhirLoginRead)
+        self.fhir.setText(snapshot.unreadable.sentence if snapshot.unreadable else snapshot.value or "")
 
     def _connection_card(self) -> Card:
         profile = self.view_model.profile
@@ -399,11 +409,12 @@ class AccountPage(QWidget):
         self.view_model.test()
 
     @Slot(object)
-    def _on_tested(self, tested: Tested) -> None:
+    def _on_tested(self, outcome: CommandOutcome) -> None:
         self.test_button.setEnabled(True)
-        self.plan.show_balance(tested.credits)
-        self.connection.setText(tested.sentence)
-        self.connection.set_ink("warn" if tested.credits is None else "ok")
+        if isinstance(outcome.done.found, int):
+            self.plan.show_balance(outcome.done.found)
+        self.connection.setText(outcome.sentence)
+        self.connection.set_ink("ok" if outcome.failure is None else "warn")
 
     @Slot()
     def _save_key(self) -> None:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.account.view_model import AccountViewModel, PriceList, Use
+from vbdesk.desk.account.view_model import AccountViewModel, PriceList, PricesRead, Use
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
@@ -64,7 +64,8 @@ class PlanCard(Card):
         self._timer.setInterval(_LOOK_EVERY_MS)
         self._timer.timeout.connect(self.look)
         self._fit()
-        model.priced.connect(self._show_prices)
+        self._screen = model.screen
+        self._screen.changed.connect(self._show_prices)
 
     def show_balance(self, balance: int | None) -> None:
         """Show the credits; None if unknown."""
@@ -119,9 +120,10 @@ class PlanCard(Card):
         self._use.addWidget(figure, place, 2, _RIGHT)
         return bar, figure
 
-    @Slot(object)
-    def _show_prices(self, prices: PriceList) -> None:
-        if prices != self._prices:
+    @Slot()
+    def _show_prices(self) -> None:
+        prices = self._screen.of(PricesRead).value
+        if prices is not None and prices != self._prices:
             self._prices = prices
             self._fill()
 

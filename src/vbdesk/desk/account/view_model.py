@@ -1,41 +1,32 @@
 """State of the Account page: profiles, connection, credits, prices, plan and its use."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.clock import Clock
+from vbdesk.client.fhir import StoredLogin
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.desk_settings import DeskChoices
-from vbdesk.desk.account.fhir_model import FhirServerViewModel
-from vbdesk.desk.account.letterhead_model import LetterheadViewModel
 from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.unlocking import PassphraseViewModel
-from vbdesk.desk.ports import AccountConnection
-from vbdesk.language import _
+from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.profiles.vault import Vault
+from vbdesk.outbox.profiles.vault import VaultMissing
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _NOTICED_S = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Tested:
-    """Outcome of a connection test; `credits` None without an answer."""
-
-    credits: int | None
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +46,81 @@ class PriceList:
     diarize: int
 
 
+@dataclass(frozen=True)
+class PricesRead(Read[PriceList]):
+    """The prices."""
+
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> PriceList:  # noqa: D102
+        return PriceList(prices(), diarize_price())
+
+
+@dataclass(frozen=True)
+class FhirLoginRead(Read[str]):
+    """Which FHIR server the profile sends to, as a sentence; never its credentials."""
+
+    topics = frozenset()
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> str:  # noqa: D102
+        profile = context.profile
+        if profile.secrets == "session":
+            return _("This profile forgets its keys when the window closes, so it keeps no login to a server.")
+        try:
+            secret = context.ports.vault(profile.secrets).get_without_prompt(profile.fhir_login_name)
+            login = None if secret is None else StoredLogin.of_secret(secret)
+        except VaultMissing:
+            login = None
+        except ValueError as error:
+            return translated(error)
+        if login is None:
+            return _(
+                "No server is configured. To send results to a hospital system, run this command: vbdesk fhir login"
+            )
+        match login.credentials.kind:
+            case "basic":
+                return _("{address}, with a user name and a password.", address=login.address)
+            case "bearer":
+                return _("{address}, with a token.", address=login.address)
+        return _("{address}, as a SMART backend service.", address=login.address)
+
+
+@dataclass(frozen=True)
+class AskCredits(Command):
+    """Ask for the balance, to see whether address, account and key are right; finds it."""
+
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        start = time.monotonic()
+        with context.connection.client() as client:
+            balance = client.account.credits()
+        seconds = time.monotonic() - start
+        if seconds < _NOTICED_S:
+            return Done(_("The service answered at once: address, account and key are right."), found=balance)
+        text = _("The service answered in {seconds:.1f} s: address, account and key are right.", seconds=seconds)
+        return Done(text, found=balance)
+
+
+@dataclass(frozen=True)
+class SaveKey(Command):
+    """Store another API key."""
+
+    key: str = field(repr=False)
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        context.ports.vault(context.profile.secrets).set(context.profile.api_key_name, self.key.strip())
+        context.library.note(AuditAction.KEY_ENTERED)
+        return Done()
+
+
 class AccountViewModel(QObject):
     """Service, account and connection.
 
     Attributes:
+        screen: shows the prices, the FHIR server and the letterhead.
         profiles: the profiles of this computer.
         rules: for its recordings.
-        letterhead: of its reports.
-        fhir: the FHIR server that subjects are sent to.
         webhook: receiver of finished jobs.
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
@@ -71,27 +129,20 @@ class AccountViewModel(QObject):
 
     Signals:
         status_changed: (SyncStatus) the way to the service.
-        priced: (PriceList) the prices.
-        tested: (Tested) outcome of a connection test.
+        tested: (CommandOutcome) of a connection test, which finds the credits.
         key_saved: the new key is in the vault.
         failed: (str) why an action failed.
     """
 
     status_changed = Signal(object)
-    priced = Signal(object)
     tested = Signal(object)
     key_saved = Signal()
     failed = Signal(str)
 
     def __init__(
         self,
+        flow: Flow,
         profile: Profile,
-        vault: Vault,
-        library: Library,
-        sync: SyncState,
-        connection: AccountConnection,
-        tasks: TaskOwner,
-        clock: Clock,
         profiles: ProfilesViewModel,
         rules: RulesViewModel,
         webhook: WebhookViewModel,
@@ -100,21 +151,16 @@ class AccountViewModel(QObject):
         app_lock: AppLock | None = None,
         updates: UpdateNoticeViewModel | None = None,
     ) -> None:
-        """Make it; `vault` keeps the key of the profile."""
         super().__init__()
-        self._profile, self._vault, self._library = profile, vault, library
-        self._sync, self._connection = sync, connection
-        self._tasks, self._clock = tasks, clock
-        self._keys = Lane(tasks, self)  # in order, so that the last key is the one that stays
+        self.flow, self._profile = flow, profile
+        self.screen = flow.screen(self)
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
         self.passphrase, self.app_lock, self.updates = passphrase, app_lock, updates
-        self.letterhead = LetterheadViewModel(library, tasks)
-        self.fhir = FhirServerViewModel(profile, vault, tasks)
-        for part in (profiles, rules, webhook, choices, passphrase, self.letterhead, self.fhir):
+        for part in (profiles, rules, webhook, choices, passphrase):
             part.setParent(self)
         if updates is not None:
             updates.setParent(self)
-        sync.status_changed.connect(self.status_changed)
+        flow.context.sync.status_changed.connect(self.status_changed)
 
     @property
     def profile(self) -> Profile:
@@ -124,74 +170,47 @@ class AccountViewModel(QObject):
     @property
     def status(self) -> SyncStatus:
         """The connection to the service."""
-        return self._sync.status
+        return self.flow.context.sync.status
 
     def use(self) -> tuple[Use, ...]:
         """The plan's three counters."""
-        budget, now = self._connection.budget, self._clock.monotonic()
+        context = self.flow.context
+        budget, now = context.connection.budget, context.clock.monotonic()
         order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
         return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
         """Read profiles and prices again."""
         self.profiles.read()
-        self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
+        self.screen.add(PricesRead())
+        self.screen.add(FhirLoginRead())
         self.choices.read()
         if self.updates is not None:
             self.updates.read()
         self.webhook.read()
-        self.fhir.read()
 
     def try_again(self) -> None:
         """Try the keyring and the service again."""
-        self._connection.try_again()
+        self.flow.context.connection.try_again()
 
     def test(self) -> None:
         """Test address, account and key by reading the balance."""
-        self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
+        self.flow.commands.do(AskCredits()).ended.connect(self._on_tested)
 
     def save_key(self, key: str) -> None:
         """Store another API key, and resume the queue."""
-        profile, vault, library = self.profile, self._vault, self._library
-
-        def work(context: TaskContext) -> None:
-            vault.set(profile.api_key_name, key.strip())
-            library.note(AuditAction.KEY_ENTERED)
-
-        self._keys.run(work, self._on_key_saved, self._on_failed, name="key")
-
-    def _read_prices(self, context: TaskContext) -> PriceList:
-        return PriceList(prices(), diarize_price())
-
-    def _ask(self, context: TaskContext) -> tuple[int, float]:
-        start = time.monotonic()
-        with self._connection.client() as client:
-            balance = client.account.credits()
-        return balance, time.monotonic() - start
+        self.flow.commands.do(SaveKey(key)).ended.connect(self._on_key_saved)
 
     @Slot(object)
-    def _on_prices(self, found: PriceList) -> None:
-        self.priced.emit(found)
+    def _on_tested(self, outcome: CommandOutcome) -> None:
+        if isinstance(outcome.done.found, int):
+            self.flow.context.sync.take_in_credits(outcome.done.found)
+        self.tested.emit(outcome)
 
     @Slot(object)
-    def _on_answer(self, answer: tuple[int, float]) -> None:
-        balance, seconds = answer
-        self._sync.take_in_credits(balance)
-        if seconds >= _NOTICED_S:
-            text = _("The service answered in {seconds:.1f} s: address, account and key are right.", seconds=seconds)
-        else:
-            text = _("The service answered at once: address, account and key are right.")
-        self.tested.emit(Tested(balance, text))
-
-    @Slot(object)
-    def _on_no_answer(self, failure: Failure) -> None:
-        self.tested.emit(Tested(None, failure.sentence))
-
-    @Slot(object)
-    def _on_key_saved(self, nothing: None) -> None:
-        self._connection.try_again()
+    def _on_key_saved(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is not None:
+            self.failed.emit(outcome.sentence)
+            return
+        self.try_again()
         self.key_saved.emit()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)

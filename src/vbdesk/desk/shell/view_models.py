@@ -143,13 +143,8 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     )
     profiles.renamed.connect(workspace.profiles_renamed)
     return AccountViewModel(
+        workspace.flow,
         profile,
-        ports.vault(profile.secrets),
-        library,
-        sync,
-        workspace,
-        tasks,
-        ports.clock,
         profiles,
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
