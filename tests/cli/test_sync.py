@@ -56,6 +56,18 @@ def profile(tmp_path, near_service, vault):
     return made
 
 
+@pytest.fixture(autouse=True)
+def results_are_asked_for_at_once(monkeypatch):
+    """The service has the result when its job is read; when an upload queue reads, tests with a manual clock show."""
+    monkeypatch.setattr("vbdesk.outbox.sync.planning.POLL_INTERVAL_S", (0.1, 0.2))
+
+
+@pytest.fixture
+def no_late_requests(monkeypatch):
+    """An interrupted request has arrived when it is searched for: the search needs no half minute."""
+    monkeypatch.setattr("vbdesk.outbox.sync.planning.SEARCH_AFTER_S", (0.0, 0.01))
+
+
 @pytest.fixture
 def opened(tmp_path, profile, vault):
     """Open the profile's library, as the desk does."""
@@ -140,6 +152,7 @@ def test_the_status_tells_whether_a_person_must_act_or_something_was_refused(sen
     assert status_of_report(sent) == status
 
 
+@pytest.mark.usefixtures("no_late_requests")
 def test_nothing_is_sent_from_a_restored_copy_before_it_is_accepted(
     record, opened, tmp_path, vault, near_service, capsys
 ):
@@ -661,6 +674,7 @@ def test_a_time_in_the_future_is_refused_with_its_reason(doubtful, tmp_path, vau
     assert analyses(near_service) == 0
 
 
+@pytest.mark.usefixtures("no_late_requests")
 def test_what_waits_for_a_person_is_named_with_its_id_in_every_run(
     record, opened, tmp_path, vault, near_service, capsys
 ):
