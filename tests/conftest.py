@@ -62,16 +62,41 @@ FIRST = (
     "tests/service/cluster/",
     "tests/cli/test_client_guide.py",
     "tests/cli/test_demo.py",
+    "tests/e2e/",
     "tests/outbox/test_key_leaks.py",
     "tests/service/maintenance/test_store_identity.py",
     "tests/service/composition/",
+)
+# Eight seconds and more each.
+LONG = (
+    "tests/cli/test_bundle.py::test_recordings_of_the_field_reach",
+    "tests/cli/test_foreign_text.py::test_every_way_of_printing",
+    "tests/outbox/test_disk_faults.py::test_whatever_write",
+    "tests/outbox/test_fault_schedules.py",
+    "tests/outbox/test_recording_time.py::test_whatever_happens",
+    "tests/outbox/test_sending_identity.py",
+    "tests/outbox/test_sync_worker.py::test_the_sound_goes_after_the_result",
+    "tests/service/generated/test_generated_clients.py::test_a_typescript_client",
+    "tests/service/storage/test_store_quarantine.py::test_a_store_that_fails_during_a_sweep",
+    "tests/signs/test_norms_measure.py::test_a_killed_run",
 )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the longest tests, or one process may end with them while the others have nothing to do."""
+    """Begin with the longest tests, or one process may end with them while the others have nothing to do.
+
+    Each process of pytest-xdist begins with an equal part of the list.
+    """
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
+    if others < 1:
+        return
+    size, long = len(items) / (others + 1), [item for item in items if item.nodeid.startswith(LONG)]
+    items[:] = [item for item in items if not item.nodeid.startswith(LONG)]
+    for other in range(others):
+        begin = round(size * (other + 1))
+        items[begin:begin] = long[other::others]
 
 
 @pytest.hookimpl(wrapper=True)
