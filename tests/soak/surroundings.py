@@ -72,6 +72,7 @@ class Place:
         self.folder = folder
         self.clone = folder / "Ä b ü" / "vb desk"
         self.locales = folder / "locales"
+        self.temporary = folder / "tmp"  # the lock of the PostgreSQL of tests belongs to who ran them first
         self._user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"] if os.geteuid() == 0 else []
 
     def prepare(self) -> None:
@@ -88,8 +89,9 @@ class Place:
         git = ("git", "-c", "safe.directory=*", "-C", self.clone)
         run(*git, "fetch", "-q", ROOT, "HEAD", umask=0o077)
         run(*git, "checkout", "-q", "--force", "--detach", "FETCH_HEAD", umask=0o077)
+        self.temporary.mkdir(exist_ok=True)
         if self._user:
-            run("chown", "-R", f"{USER}:", self.clone.parent)
+            run("chown", "-R", f"{USER}:", self.clone.parent, self.temporary)
             if subprocess.run([*self._user, sys.executable, "-c", ""], capture_output=True, check=False).returncode:
                 sys.exit(f"{USER} must not run {sys.executable}: use another Python, such as /usr/bin/python3.")
         # one test that is quickly done: `bootstrap.py test` installs what is missing before it
@@ -101,7 +103,7 @@ class Place:
         """Run a command of the clone as its user; its output goes to `log`."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(INHERITED)}
         if self._user:
-            kept |= {"HOME": f"/home/{USER}", "USER": USER, "LOGNAME": USER}
+            kept |= {"HOME": f"/home/{USER}", "USER": USER, "LOGNAME": USER, "TMPDIR": str(self.temporary)}
         with log.open("w", encoding="utf-8") as output:
             return subprocess.run(
                 [*self._user, *command],
