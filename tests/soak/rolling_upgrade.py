@@ -1,6 +1,6 @@
 """Upgrade a service under load from an older release to this one, and count the requests that failed.
 
-    python tests/soak/rolling_upgrade.py [--old e33cb33] [--seconds 8]
+    python tests/soak/rolling_upgrade.py [--old 3d657cd7] [--seconds 8]
 
 The older release, checked out into a separate folder, serves on PostgreSQL while clients submit and read. Then this
 release migrates the database, its processes start, and the older one is removed from the load balancing and stopped.
@@ -38,8 +38,8 @@ from vbdesk.service.health.doctor import run_checks  # noqa: E402
 from vbdesk.service.health.findings import Health  # noqa: E402
 
 RECORDING = (ROOT / "tests" / "data" / "speech_kathleen_20s.flac").read_bytes()
-LAST_WITHOUT = "e33cb33"
-"""The last state of the project before its database knew of several machines."""
+OLDEST = "3d657cd7"
+"""The oldest version whose database this one opens."""
 CREDITS, PRICE = 1_000_000, 10
 SETTLE_LIMIT_S = 180
 
@@ -243,7 +243,7 @@ def address_of(process: VbdeskProcess) -> tuple[str, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--old", default=LAST_WITHOUT, help="commit of the older release")
+    parser.add_argument("--old", default=OLDEST, help="commit of the older release")
     parser.add_argument("--seconds", type=float, default=8, help="length of a phase")
     options = parser.parse_args()
     if subprocess.run(["git", "cat-file", "-e", options.old], cwd=ROOT, capture_output=True, check=False).returncode:

@@ -109,7 +109,7 @@ def test_a_kept_recording_of_an_older_release_is_analysed_again_without_a_person
 
 
 @pytest.mark.parametrize("archive", ["service_8.zip"])
-def test_records_of_erasures_uploads_and_webhooks_of_a_folder_with_schema_0008_are_still_there(old, archive):
+def test_records_of_erasures_uploads_and_webhooks_of_a_folder_are_still_there(old, archive):
     database, account_id = old.context.database, old.known["account_id"]
     with database.reading() as connection:
         assert [(line.kind, line.jobs) for line in list_erasures(connection)] == [("job", 1), ("group", 1)]
@@ -129,7 +129,7 @@ def test_records_of_erasures_uploads_and_webhooks_of_a_folder_with_schema_0008_a
 
 
 @pytest.mark.parametrize("archive", ["service_8.zip"])
-def test_an_account_of_a_folder_with_schema_0008_can_be_deleted(old, archive):
+def test_an_account_of_a_folder_can_be_deleted(old, archive):
     context, account_id = old.context, old.known["account_id"]
     Eraser(context.database, context.storage, GroupHistories.of(context), context.clock).erase_account(account_id)
     with context.database.reading() as connection:

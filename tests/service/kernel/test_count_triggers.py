@@ -4,21 +4,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.erasure.repository import delete_jobs
-from vbdesk.service.groups import repository as groups
 from vbdesk.service.jobs import repository as jobs
-from vbdesk.service.kernel.db.engine import create_engine
-from vbdesk.service.kernel.db.jobs import job_days
 from vbdesk.service.kernel.db.jobs import jobs as jobs_table
-from vbdesk.service.kernel.db.migrate import configuration, upgrade
-from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.paging import PagePosition
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,36 +68,3 @@ def test_an_erased_job_is_no_longer_counted(service, account):
         delete_jobs(connection, ids[2:5])
         assert jobs.count(connection, account.account_id) == 6
         assert all_pages(connection, account.account_id, 4) == [ids[:4:-1], ids[1::-1], []]
-
-
-@pytest.fixture
-def config(tmp_path):
-    database = Database(create_engine(f"sqlite:///{tmp_path}/vbdesk.db"))
-    yield configuration(), database
-    database.close()
-
-
-def test_jobs_from_before_the_triggers_are_counted(tmp_path, config: tuple[Config, Database]):
-    settings, database = config
-    with database.writing() as connection:
-        settings.attributes["connection"] = connection
-        command.upgrade(settings, "0004")
-        connection.exec_driver_sql(
-            "INSERT INTO accounts (account_id, name, plan, secret_key_hash, created_at) VALUES "
-            "('a', 'A', 'standard', x'00', '2026-01-01')"
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO groups (group_key, account_id, group_id, created_at, updated_at, revision) VALUES "
-            "('g', 'a', 'G', '2026-01-01', '2026-01-01', 3)"
-        )
-        moments = [NEW_YEAR, NEW_YEAR + timedelta(hours=1), NEW_YEAR + timedelta(days=2)]
-        ids = store(connection, "a", moments) + store(connection, "a", moments[:1], "queued")
-        groups.add_members(connection, "g", ids)
-    upgrade(database, tmp_path)
-    with database.reading() as connection:
-        days = sa.select(job_days.c.day, job_days.c.jobs).order_by(job_days.c.day)
-        assert [(str(row.day), row.jobs) for row in connection.execute(days)] == [("2026-01-01", 3), ("2026-01-03", 1)]
-        (group,) = groups.list_page(connection, "a", PagePosition(0, 50, 1))
-        assert (group.job_count, group.done_job_count) == (4, 3)
-        assert group.earliest_recorded_at == NEW_YEAR - timedelta(days=1)
-        assert group.latest_recorded_at == NEW_YEAR + timedelta(days=1)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from later_release import become_later_release
 
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.engine import create_engine
@@ -93,6 +94,28 @@ def test_processes_starting_together_take_turns(tmp_path):
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_database_from_before_the_first_release_is_refused_and_stays_as_it_is(tmp_path, database):
+    upgrade(database, tmp_path)
+    with database.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0012'"))
+    with pytest.raises(MigrationFailed, match="schema 0012, from before the first release"):
+        upgrade(database, tmp_path)
+    with database.reading() as connection:
+        assert status(connection).revision == "0012"
+
+
+def test_a_later_release_migrates_this_one_and_keeps_what_is_there(tmp_path, database, monkeypatch):
+    upgrade(database, tmp_path)
+    with database.writing() as connection:
+        connection.execute(sa.text("INSERT INTO executors (executor_id, seen_at) VALUES ('local-0', '2026-03-01')"))
+    become_later_release(monkeypatch, tmp_path / "migrations")
+    upgrade(database, tmp_path)
+    with database.reading() as connection:
+        assert status(connection).state is SchemaState.CURRENT
+        assert connection.execute(sa.text("SELECT count(*) FROM executors")).scalar_one() == 1
+        assert {index["name"] for index in sa.inspect(connection).get_indexes("jobs")} >= {"ix_jobs_note"}
 
 
 def test_the_revisions_form_one_line_that_ends_at_the_current_one():

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from later_release import become_later_release
 
 from patience import HANGS_S, until
 from vbdesk.clock import SystemClock
@@ -20,7 +20,7 @@ from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import open_rates
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.migrate import SchemaState, configuration, status, upgrade
+from vbdesk.service.kernel.db.migrate import SchemaState, status, upgrade
 from vbdesk.service.kernel.db.migrations.filters import is_ours
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.errors import InsufficientCredits
@@ -56,16 +56,13 @@ def test_the_migrations_create_the_tables_of_the_metadata(database):
 
 @pytest.fixture
 def behind(settings: Settings, database: Database) -> Iterator[Database]:
-    """A database of the first revision, as an older release leaves it."""
+    """A database of this release."""
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("DROP DATABASE IF EXISTS behind WITH (FORCE)")
         connection.exec_driver_sql("CREATE DATABASE behind")
     url = sa.make_url(settings.resolved_database_url).set(database="behind").render_as_string(hide_password=False)
     older = open_database(load_settings(settings.data_dir, database_url=url))
-    with older.engine.connect() as connection:
-        config = configuration()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+    upgrade(older, settings.data_dir)
     yield older
     older.close()
 
@@ -75,8 +72,9 @@ def somebody_waits(database: Database) -> bool:
         return bool(connection.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 
 
-def test_a_waiting_migration_does_not_block_its_table(settings, behind):
+def test_a_waiting_migration_does_not_block_its_table(settings, behind, monkeypatch, tmp_path):
     """A waiting lock request blocks all later ones: so the migration waits shortly and retries."""
+    become_later_release(monkeypatch, tmp_path / "migrations")
     with ThreadPoolExecutor(1) as pool, behind.engine.connect() as long_reader:
         long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # as a backup does for hours
         migration = pool.submit(upgrade, behind, settings.data_dir)
@@ -91,47 +89,30 @@ def test_a_waiting_migration_does_not_block_its_table(settings, behind):
         assert status(connection).state is SchemaState.CURRENT
 
 
-def test_processes_migrate_in_turn_and_a_half_made_index_is_replaced(settings, behind):
-    with behind.engine.connect() as connection:
-        config = configuration()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0003")
-        connection.rollback()
-        connection.execute(sa.text("CREATE INDEX ix_jobs_status_queue_tag ON jobs (job_id)"))
-        connection.commit()
+def test_processes_make_the_tables_of_a_new_database_in_turn(settings, behind, monkeypatch):
+    with behind.writing() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: upgrade(behind, settings.data_dir), range(4)))
     with behind.reading() as connection:
+        assert status(connection).state is SchemaState.CURRENT
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
         assert compare_metadata(context, metadata) == []
 
 
-def test_accounts_uploads_and_erasures_of_schema_0008_are_kept(settings, behind):
-    with behind.engine.connect() as connection:
-        config = configuration()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0008")
-        connection.rollback()
-        for statement in (
-            "INSERT INTO accounts VALUES ('a', 'Clinic', 'standard', '\\x00', now())",
-            "INSERT INTO uploads VALUES ('u', 'a', 'audio/wav', now(), now(), now() + interval '1 day')",
-            "INSERT INTO erasures VALUES ('e1', 'a', 'job', 1, now()), ('e2', 'a', 'group', 7, now())",
-        ):
-            connection.exec_driver_sql(statement)
-        connection.commit()
+def test_processes_migrate_in_turn_and_a_half_made_index_is_replaced(settings, behind, monkeypatch, tmp_path):
+    become_later_release(monkeypatch, tmp_path / "migrations", "0014")
     upgrade(behind, settings.data_dir)
     with behind.writing() as connection:
-        assert connection.exec_driver_sql("SELECT name, state, ended_at FROM accounts").all() == [
-            ("Clinic", "active", None)
-        ]
-        assert connection.exec_driver_sql("SELECT upload_ref, held_bytes, settled FROM uploads").all() == [
-            ("u", None, False)
-        ]
-        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e3', 'a', 'account', 8, now())")
-        kinds = connection.exec_driver_sql("SELECT kind, jobs FROM erasures ORDER BY erasure_id").all()
-    assert kinds == [("job", 1), ("group", 7), ("account", 8)]
-    with pytest.raises(sa.exc.IntegrityError), behind.writing() as connection:
-        connection.exec_driver_sql("INSERT INTO erasures VALUES ('e4', 'a', 'other', 8, now())")
+        connection.exec_driver_sql("CREATE INDEX ix_jobs_note ON jobs (job_id)")
+    become_later_release(monkeypatch, tmp_path / "migrations")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: upgrade(behind, settings.data_dir), range(4)))
+    with behind.reading() as connection:
+        assert status(connection).state is SchemaState.CURRENT
+        made = "SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_jobs_note'"
+        assert connection.exec_driver_sql(made).scalar_one().endswith("USING btree (note)")
 
 
 def test_concurrent_holds_never_overspend(database):

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from vbdesk.language import N_, message, message_of
 from vbdesk.privacy import FILE_MODE
+from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import DEADLOCK, Database
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 REVISION = "0013"
 """The newest migration. Revisions are four-digit numbers, so that they can be compared."""
+
+OLDEST = "0013"
+"""The revision of the oldest databases that are migrated; nothing was released before."""
 
 LOCK_TIMEOUT_S = 2.0
 """How long a migration waits for a table lock. Every request for that table waits behind it."""
@@ -34,13 +38,18 @@ _LOCK_FILE = "migrate.lock"
 _LOCK_NUMBER = 0x7662_6465_736B  # "vbdesk"; advisory locks have numbers for names
 _TURN_EVERY_S = 0.2
 _BUSY = frozenset({"55P03", DEADLOCK})  # SQLSTATE of PostgreSQL: lock timeout, deadlock
-_VERSION = sa.table("alembic_version", sa.column("version_num"))
+_VERSION = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32)),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 log = logging.getLogger(__name__)
 
 
 class MigrationFailed(Exception):
-    """The schema cannot be migrated: it is too new, unknown, or too busy. The message is one sentence."""
+    """The schema cannot be migrated: too new, too old, unknown, or too busy. The message is one sentence."""
 
 
 class SchemaState(StrEnum):
@@ -101,8 +110,7 @@ def upgrade(database: Database, data_dir: Path) -> None:
     """
     if database.engine.dialect.name == "sqlite":
         with FileLock(data_dir / _LOCK_FILE, mode=FILE_MODE), database.writing() as connection:
-            if _is_behind(connection):
-                _migrate(connection)
+            _migrate(connection, _state_to_change(connection))
         return
     for _ in range(TRIES):
         try:
@@ -134,16 +142,17 @@ def configuration() -> "Config":
 def _take_turn_and_migrate(database: Database) -> None:
     """Check on a server without the lock; if behind, take the lock, check again, migrate."""
     with database.engine.connect() as connection:
-        behind = _is_behind(connection)
+        state = _state_to_change(connection)
         connection.rollback()
-        if not behind:
+        if state is None:
             return
         with _turn(connection):
-            if _is_behind(connection):
-                connection.rollback()
-                connection.execute(sa.select(sa.func.set_config("lock_timeout", f"{LOCK_TIMEOUT_S}s", False)))
-                connection.commit()
-                _migrate(connection)
+            state = _state_to_change(connection)
+            connection.rollback()
+            connection.execute(sa.select(sa.func.set_config("lock_timeout", f"{LOCK_TIMEOUT_S}s", False)))
+            connection.commit()
+            _migrate(connection, state)
+            connection.commit()
 
 
 @contextmanager
@@ -165,8 +174,8 @@ def _turn(connection: Connection) -> Iterator[None]:
         connection.invalidate()
 
 
-def _is_behind(connection: Connection) -> bool:
-    """Return whether migrations are missing. Raises MigrationFailed."""
+def _state_to_change(connection: Connection) -> SchemaState | None:
+    """Return the state of a schema that is empty or behind; None if it stays as it is. Raises MigrationFailed."""
     found = status(connection)
     if found.state is SchemaState.TOO_NEW:
         raise MigrationFailed(
@@ -177,10 +186,23 @@ def _is_behind(connection: Connection) -> bool:
                 own=REVISION,
             )
         )
-    return found.state in (SchemaState.EMPTY, SchemaState.BEHIND)
+    if found.revision is not None and found.revision < OLDEST:
+        raise MigrationFailed(
+            message(
+                "The database has schema {found}, from before the first release of vbdesk, and this version cannot use "
+                "it. Nothing was changed.",
+                found=found.revision,
+            )
+        )
+    return found.state if found.state in (SchemaState.EMPTY, SchemaState.BEHIND) else None
 
 
-def _migrate(connection: Connection) -> None:
+def _migrate(connection: Connection, state: SchemaState | None) -> None:
+    if state is None:
+        return
+    if state is SchemaState.EMPTY:
+        _create(connection)
+        return
     # A late import: Alembic needs as much time and memory as the rest of an operator's command.
     from alembic import command
     from alembic.util import CommandError
@@ -191,3 +213,11 @@ def _migrate(connection: Connection) -> None:
         command.upgrade(config, "head")
     except CommandError as error:
         raise MigrationFailed(message_of(error)) from None
+
+
+def _create(connection: Connection) -> None:
+    """Make the present tables in an empty database, in the caller's transaction."""
+    metadata.create_all(connection)
+    _VERSION.create(connection, checkfirst=True)
+    connection.execute(_VERSION.insert().values(version_num=REVISION))
+    connection.execute(schema_floor.insert().values(oldest_revision=OLDEST))
