@@ -81,6 +81,8 @@ def place_of(emulators: Callable[[str], Emulator], monkeypatch: pytest.MonkeyPat
         emulator.moods.counts.clear()
         for name, value in emulator.environment.items():
             monkeypatch.setenv(name, value)
+        if kind == "s3":  # as many retries as in the product, but no pauses of up to 20 s between them
+            monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda _backoff, _try: 0.0)
         return Place(kind, dict(emulator.settings), emulator)
 
     return prepare
