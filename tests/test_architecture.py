@@ -493,7 +493,6 @@ FILES_THAT_START_WORK = {
     "shell/retired_pages.py",
     "shell/smoke_test.py",
     "shell/workspace.py",
-    "subjects/view_model.py",
 }
 GUARDS_OF_LATE_ANSWERS = {
     "account/consent_rules_card.py": 1,

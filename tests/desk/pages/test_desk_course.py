@@ -275,7 +275,7 @@ def counts(workspace, qtbot):
         return workspace.library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
 
     def read(group_id):
-        listed = next((row.recordings for row in subjects._rows if row.key == group_id), 0)
+        listed = next((row.recordings for row in subjects.data.rows if row.key == group_id), 0)
         entries = () if cohort.reading is None else cohort.reading.summaries
         summed = next((entry.recordings for entry in entries if entry.group_id == group_id), 0)
         found = re.search(r"(\d+) recordings?, last", "" if subject.reading is None else subject.reading.sentence)
@@ -355,7 +355,7 @@ def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspa
 
     def last_is(moment):
         subjects.show()
-        qtbot.waitUntil(lambda: [row.last for row in subjects._rows if row.key == A] == [moment])
+        qtbot.waitUntil(lambda: [row.last for row in subjects.data.rows if row.key == A] == [moment])
 
     last_is(second.recorded_at)
     entry = library.corrections.exclude(library.corrections.member(second.take_id), CorrectionReason.TEST)
@@ -367,7 +367,7 @@ def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspa
     if not listed:
         library.corrections.exclude(library.corrections.member(first.take_id), CorrectionReason.TEST)
         last_is(None)
-        [row] = [row for row in subjects._rows if row.key == A]
+        [row] = [row for row in subjects.data.rows if row.key == A]
         assert [cell.text for cell in row.cells[1:2]] == ["None that counts"]
     waiting = library.get(shelf.put(A, OutboxState.WAITING))
     last_is(waiting.recorded_at)

@@ -97,7 +97,7 @@ def test_the_subjects_load_before_it_is_said_that_there_are_none(workspace, gate
 def test_the_subjects_load_while_the_service_is_asked_for_the_first_time(gate, network, open_page, qtbot):
     opened = gate(network, "answer")
     page = open_page(build_subjects_page)
-    qtbot.waitUntil(lambda: page.view_model._read_here)
+    qtbot.waitUntil(lambda: page.view_model.data.complete)
     assert says(page, "Loading")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "No subjects yet"))

@@ -52,8 +52,8 @@ def both_of(monkeypatch, qtbot):
 def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
     shelf.put("ward4-1")
     model = subjects_view_model(workspace)
-    with qtbot.waitSignal(model.listed):
-        model.refresh()
+    model.show()
+    qtbot.waitUntil(lambda: [row.key for row in model.data.rows] == ["ward4-1"])
     with both_of(workspace.library.subject_notes, "keep"):
         model.keep_note("ward4-1", SubjectNote("Hoarse since May."))
         model.keep_note("ward4-1", SubjectNote("Hoarse since June."))

@@ -121,7 +121,7 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     again.opened(None)
     qtbot.waitUntil(begun.is_set)
     workspace.sync.library_changed.emit()
-    qtbot.waitUntil(lambda: sum(task.alive() for task in workspace.tasks._tasks) == 1)  # which reads the cached list
+    qtbot.waitUntil(lambda: {task._thread.name for task in workspace.tasks._tasks if task.alive()} == {"SubjectsRead"})
     changed.set()
     qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
     qtbot.waitUntil(lambda: not workspace.tasks.busy)

@@ -96,17 +96,7 @@ def intake_view_model(workspace: Workspace) -> IntakeViewModel:
 
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
     """The list of subjects."""
-    return SubjectsViewModel(
-        workspace.library,
-        workspace.results,
-        workspace.sync,
-        workspace.budget,
-        workspace.tasks,
-        workspace.navigator,
-        workspace.ports.clock,
-        workspace.flow,
-        workspace.look,
-    )
+    return SubjectsViewModel(workspace.flow, workspace.navigator, workspace.look)
 
 
 def outbox_view_model(workspace: Workspace) -> OutboxViewModel:

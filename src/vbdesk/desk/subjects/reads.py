@@ -1,0 +1,194 @@
+"""What the Subjects page reads and changes: local subjects and those at the service, and their notes."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vbdesk.client.errors import ClientError
+from vbdesk.contract.levels import Level
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.reads import Asked, AskedRead
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.models.request_throttle import has_room
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, SubjectRow, kept_in_place, merged
+from vbdesk.outbox.library.subject_notes import SubjectNote
+
+FRESH = timedelta(minutes=5)
+"""For so long the service's list, once it was read to its end, is not read again."""
+
+KEEP_EVERY = timedelta(seconds=20)
+"""For recordings alone, the copy for the next start is not written more often."""
+
+_LOOK_AGAIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class SubjectListing:
+    """Progress of reading the service's list.
+
+    Attributes:
+        groups: all subjects of this or the previous listing.
+        seen: those of this listing.
+        pages_read, pages: of this listing.
+        listed_at: time of the last complete listing.
+    """
+
+    groups: Mapping[str, AtService]
+    seen: frozenset[str] = frozenset()
+    pages_read: int = 0
+    pages: int = 1
+    listed_at: datetime | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every page was read."""
+        return self.pages_read >= self.pages
+
+    def begun_anew(self) -> "SubjectListing":
+        """Start a new listing; known subjects stay."""
+        return SubjectListing(self.groups, listed_at=self.listed_at)
+
+
+class SubjectsBook:
+    """What a session has read of the service's list, and the levels of results here.
+
+    Attributes:
+        listing: as last read.
+        levels: of results, by recording.
+        wanted: a person wants the list to be read again, also a fresh one.
+    """
+
+    def __init__(self) -> None:
+        self.listing, self.levels, self.wanted = SubjectListing({}), dict[str, Level](), False
+        self._kept: KeptList | None = None
+        self._opened, self._lock = False, threading.Lock()
+        self._stored: tuple[datetime | None, SubjectListing | None] = (None, None)
+
+    def open(self, context: DeskContext) -> None:
+        """Read the copy of the session before, once."""
+        with self._lock:
+            if self._opened:
+                return
+            self._opened = True
+            self._stored = (context.clock.now(), None)
+            kept = context.library.responses.read(KEPT_AS)
+            if kept is None:
+                return
+            notes = context.library.subject_notes
+            listed = KeptList.from_json(kept[0], notes.all(), notes.unread(), context.clock.now())
+            done = {group_id: group.done_jobs for group_id, group in listed.groups.items()}
+            context.results.counts.listed(done, listed.listed_at or kept[1], stored=True)
+            self.levels |= listed.levels
+            self.listing, self._kept = SubjectListing(listed.groups, listed_at=listed.listed_at), listed
+
+    def take_kept(self) -> KeptList | None:
+        """The copy of the session before, once."""
+        kept, self._kept = self._kept, None
+        return kept
+
+    def store(self, context: DeskContext, listing: SubjectListing, rows: list[SubjectRow]) -> None:
+        """Store the list for the next start."""
+        stored_at, stored = self._stored
+        now = context.clock.now()
+        due = stored is not listing or stored_at is None or now - stored_at >= KEEP_EVERY
+        if due and not any(row.unknown_level for row in rows):
+            self._stored = (now, listing)
+            copy = KeptList(rows, dict(listing.groups), self.levels, listing.listed_at)
+            context.library.responses.keep(KEPT_AS, copy.to_json())
+
+
+@dataclass(frozen=True)
+class SubjectsData:
+    """All subjects; `complete` if everything here was read, not only what was kept from the last session."""
+
+    rows: tuple[SubjectRow, ...] = ()
+    listing: SubjectListing = SubjectListing({})
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class SubjectsRead(AskedRead[SubjectsData]):
+    """All subjects: as kept from the last session, then local ones, then the service's list."""
+
+    book: SubjectsBook
+    refresh_every_s = 0.0  # at once, while levels are missing
+    topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
+
+    def here(self, context: DeskContext, before: SubjectsData | None, task: TaskContext) -> SubjectsData:  # noqa: D102
+        book, library = self.book, context.library
+        book.open(context)
+        kept, listing = book.take_kept(), book.listing
+        if kept is not None:
+            return SubjectsData(tuple(kept.rows), listing)
+        notes = library.subject_notes
+        newest = context.results.newest_listed({key: group.latest for key, group in listing.groups.items()})
+        groups = {key: group._replace(latest=newest[key]) for key, group in listing.groups.items()}
+        counts, now = context.results.counts.all(), context.clock.now()
+        rows = merged(library.list(), groups, notes.all(), notes.unread(), book.levels, counts, now)
+        book.store(context, listing, rows)
+        return SubjectsData(tuple(kept_in_place(rows, () if before is None else before.rows)), listing, complete=True)
+
+    def ask(self, context: DeskContext, task: TaskContext) -> Asked:
+        """Read the next pages within the request limit; what was read stays if one fails."""
+        book, budget = self.book, context.connection.budget
+        book.open(context)
+        before, at = book.listing, book.listing.listed_at
+        if before.complete and at is not None and context.clock.now() - at < FRESH and not book.wanted:
+            return Asked(stored=False)
+        book.wanted = False
+        if before.complete:
+            before = before.begun_anew()
+        elif before.pages_read and not has_room(budget):
+            return Asked(again_s=_LOOK_AGAIN_S, stored=False)
+        groups, seen = dict(before.groups), set(before.seen)
+        read, pages = before.pages_read, before.pages
+        try:
+            with context.results.reader() as reader:
+                while read < pages:
+                    task.check()
+                    page = reader.groups(read)
+                    groups.update((group.group_id, AtService.of(group)) for group in page.groups)
+                    seen.update(group.group_id for group in page.groups)
+                    read, pages = read + 1, page.total_pages
+                    if not has_room(budget):
+                        break
+        except ClientError:
+            if read == before.pages_read:
+                raise
+        if read < pages:
+            book.listing = SubjectListing(groups, frozenset(seen), read, pages, before.listed_at)
+            return Asked(again_s=_LOOK_AGAIN_S)
+        left = {key: group for key, group in groups.items() if key in seen}  # others were deleted at the service
+        book.listing = SubjectListing(left, frozenset(seen), read, pages, context.clock.now())
+        return Asked()
+
+    def moves(self, value: SubjectsData) -> bool:  # noqa: D102
+        return not value.complete or any(row.unknown_level for row in value.rows)
+
+
+@dataclass(frozen=True)
+class KeepNote(Command):
+    """Store the note of a subject on this computer."""
+
+    group_id: str
+    note: SubjectNote
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        context.library.subject_notes.keep(self.group_id, self.note)
+        return Done(touched=frozenset({Changed.LIBRARY}))
+
+
+@dataclass(frozen=True)
+class TagMany(Command):
+    """Give subjects tags, or take tags from them; notes and other tags stay."""
+
+    group_ids: frozenset[str]
+    tags: tuple[str, ...]
+    added: bool
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        context.library.subject_notes.tag_many(self.group_ids, self.tags, added=self.added)
+        return Done(touched=frozenset({Changed.LIBRARY}))
