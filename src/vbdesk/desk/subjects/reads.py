@@ -182,7 +182,7 @@ class KeepNote(Command):
 
 
 @dataclass(frozen=True)
-class TagMany(Command):
+class KeepTags(Command):
     """Give subjects tags, or take tags from them; notes and other tags stay."""
 
     group_ids: frozenset[str]

@@ -11,7 +11,7 @@ from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
-from vbdesk.desk.subjects.reads import KeepNote, SubjectsBook, SubjectsData, SubjectsRead, TagMany
+from vbdesk.desk.subjects.reads import KeepNote, KeepTags, SubjectsBook, SubjectsData, SubjectsRead
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words
 from vbdesk.language import _, joined, ngettext
@@ -144,7 +144,7 @@ class SubjectsViewModel(QObject):
         """Give subjects tags, or take tags from them; notes and other tags stay."""
         chosen = {row.key: row.note.tagged(tags, added=added) for row in self.data.rows if row.key in set(group_ids)}
         self._show_notes(chosen)
-        self._do(TagMany(frozenset(chosen), tuple(tags), added))
+        self._do(KeepTags(frozenset(chosen), tuple(tags), added))
 
     def _show_notes(self, notes: Mapping[str, SubjectNote]) -> None:
         """Show notes that are being stored; what is read after that shows them too."""
