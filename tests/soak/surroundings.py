@@ -72,7 +72,7 @@ class Place:
         self.folder = folder
         self.clone = folder / "Ä b ü" / "vb desk"
         self.locales = folder / "locales"
-        self.temporary = folder / "tmp"  # the lock of the PostgreSQL of tests belongs to who ran them first
+        self.temporary = Path("/tmp", USER)  # short, for sockets; the lock of PostgreSQL belongs to who made it
         self._user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"] if os.geteuid() == 0 else []
 
     def prepare(self) -> None:
