@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,7 @@ PACKAGING = Path(run_tests.__file__).parent
 DRIVER = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 sys.path.append({packaging!r})
 import run_tests
 from run_tests import Run, Step, TestGroup
@@ -133,6 +135,7 @@ from hanging_tests import pytest_runtest_protocol, pytest_runtest_teardown
 WAITING = """
 import subprocess, sys, threading
 from pathlib import Path
+from types import SimpleNamespace
 import pytest
 
 def test_passes():
@@ -163,10 +166,20 @@ def driver(folder, steps, **files):
     return [sys.executable, str(program)]
 
 
+def surroundings(folder):
+    """With a place of its own for temporary folders: pytest closes the usual one to other users, as PostgreSQL is."""
+    return os.environ | {"PYTEST_DEBUG_TEMPROOT": str(folder)}
+
+
 def run(folder, steps, **files):
     """Run a suite; returns the exit status and what was printed."""
     done = subprocess.run(
-        driver(folder, steps, **files), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        driver(folder, steps, **files),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=surroundings(folder),
+        check=False,
     )
     return done.returncode, done.stdout
 
@@ -276,7 +289,13 @@ def test_a_run_without_tests_is_a_failure_that_shows_what_pytest_says(tmp_path, 
 def interrupted(folder, steps, times=1, **files):
     """Interrupt a run, after its test has started, as Ctrl+C does; returns the exit status and what was printed."""
     with (folder / "output").open("w") as output:
-        child = subprocess.Popen(driver(folder, steps, **files), stdout=output, stderr=output, start_new_session=True)
+        child = subprocess.Popen(
+            driver(folder, steps, **files),
+            stdout=output,
+            stderr=output,
+            env=surroundings(folder),
+            start_new_session=True,
+        )
     until((folder / "started").exists, "the test")
     child.send_signal(signal.SIGINT)
     if times > 1:
@@ -343,7 +362,7 @@ def test_the_line_of_progress_is_rewritten_on_a_terminal(monkeypatch):
 def test_a_log_gets_a_line_of_progress_now_and_then(monkeypatch):
     monkeypatch.setattr(sys, "stdout", screen := Screen(terminal=False))
     moments = iter([0, 29, 30, 30, 31])
-    monkeypatch.setattr(run_tests.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(run_tests, "time", SimpleNamespace(monotonic=lambda: next(moments)))
     console = run_tests.Console()
     console.progress("10 tests")
     console.progress("20 tests")

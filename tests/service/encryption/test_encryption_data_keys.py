@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from patience import HANGS_S
 from vbdesk.service.encryption.data_keys import (
-    FIRST_REVISION,
     Damaged,
     DataKeys,
     is_encrypted,
@@ -19,7 +18,7 @@ from vbdesk.service.encryption.data_keys import (
 )
 from vbdesk.service.encryption.keys import KeyUnusable, new_key
 from vbdesk.service.kernel.db.encryption import data_keys
-from vbdesk.service.kernel.db.migrate import REVISION, status, upgrade
+from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.encrypted_text import PREFIX, EncryptedText, KeyMissing, use_data_keys
 from vbdesk.service.kernel.settings import load_settings
@@ -57,14 +56,6 @@ def test_the_first_key_starts_encryption_and_later_starts_decrypt(database):
     assert again.unwrap(first.wrap(bytes(range(32)))) == bytes(range(32))
     assert (is_encrypted(database), wrapped_by(database), len(stored(database))) == (True, {KEY.name}, 1)
     assert KEY.secret not in stored(database)[0].wrapped
-
-
-def test_older_code_does_not_start_on_encrypted_data(database):
-    with database.reading() as connection:
-        assert status(connection).oldest_revision < FIRST_REVISION <= REVISION
-    open_data_keys(database, (KEY,), now)
-    with database.reading() as connection:
-        assert status(connection).oldest_revision == FIRST_REVISION
 
 
 @pytest.mark.parametrize(("keys", "sentence"), [((), "no key was given"), ((OTHER,), "does not fit")])

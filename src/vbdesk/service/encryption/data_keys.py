@@ -21,7 +21,6 @@ from sqlalchemy import Connection
 from vbdesk.language import N_, joined, message
 from vbdesk.service.encryption.keys import EncryptionKey, EncryptionKeys, KeyUnusable
 from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
-from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.upsert import insert_into
 from vbdesk.service.kernel.encrypted_text import NO_KEY, PREFIX
@@ -32,9 +31,6 @@ TAG_BYTES = 16
 DATA_KEY_BYTES = 32
 WRAPPED_BYTES = KEY_ID_BYTES + NONCE_BYTES + DATA_KEY_BYTES + TAG_BYTES
 """Size of a file's own key in the file: id of the data key, nonce, encrypted key and tag."""
-
-FIRST_REVISION = "0010"
-"""The schema revision that introduced decryption; older code must not start on encrypted data."""
 
 _TEXTS, _FILES, _KEYS = b"texts", b"keys of files", b"data key "
 
@@ -182,8 +178,6 @@ def _begin(database: Database, key: EncryptionKey, now: datetime) -> None:
         if connection.execute(statement).one_or_none() is None:
             return
         _add(connection, key, now)
-        older = schema_floor.c.oldest_revision < FIRST_REVISION
-        connection.execute(sa.update(schema_floor).where(older).values(oldest_revision=FIRST_REVISION))
 
 
 def _add(connection: Connection, key: EncryptionKey, now: datetime) -> None:
