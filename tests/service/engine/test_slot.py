@@ -111,10 +111,19 @@ def test_a_forked_child_that_was_idle_is_replaced() -> None:
         slot.close()
 
 
+def state_of(stat: Path) -> str | None:
+    """State of a process; None if it is gone."""
+    with suppress(OSError):
+        return stat.read_text().split()[2]
+    return None
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux alone")
 def test_the_warm_process_may_die(slot: Slot) -> None:
-    os.kill(int(Path(f"/proc/{slot.run(own_pid, timeout_s=HANGS_S)}/stat").read_text().split()[3]), signal.SIGKILL)
-    with suppress(ChildCrashed):  # of the child that died with it
+    child = Path(f"/proc/{slot.run(own_pid, timeout_s=HANGS_S)}/stat")
+    os.kill(int(child.read_text().split()[3]), signal.SIGKILL)
+    until(lambda: state_of(child) in ("Z", None), "the child to die with it")
+    with suppress(ChildCrashed):
         slot.run(double, 2, timeout_s=HANGS_S)
     assert slot.run(double, 2, timeout_s=HANGS_S) == 4
 
