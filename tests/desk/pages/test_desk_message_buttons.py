@@ -367,7 +367,7 @@ def test_the_cohort_offers_to_read_more_after_a_message_was_closed(shelf, servic
     page.view_model.exported.emit(CommandOutcome(table, Done("Written.", found=table.path)))
     press(qtbot, page.banner._close)
     page.view_model.data = replace(page.view_model.data, missing=3)
-    page.view_model.told.emit()
+    page.view_model.refreshed.emit()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
     page.closed()
 

@@ -64,7 +64,7 @@ class CohortPage(QWidget):
         self._lay_out_account()
         view_model.shown.connect(self._show)
         view_model.tags_changed.connect(self._on_tags)
-        view_model.told.connect(self._on_told)
+        view_model.refreshed.connect(self._on_refreshed)
         view_model.service.progressed.connect(self._on_progress)
         view_model.service.ended.connect(self._on_read)
         view_model.service.stopped.connect(self._on_stopped)
@@ -341,7 +341,7 @@ class CohortPage(QWidget):
             self.group.opened(self.heat.current_key())
 
     @Slot()
-    def _on_told(self) -> None:
+    def _on_refreshed(self) -> None:
         """Say why nothing was read, or offer to read more, unless another message is shown."""
         fault, data = self.view_model.fault, self.view_model.data
         if fault:

@@ -135,13 +135,13 @@ class CohortViewModel(QObject):
     Signals:
         shown: (CohortReading) new content.
         tags_changed: the tags in use changed.
-        told: `data` was read again, or why not.
+        refreshed: `data` was read again, or `fault` says why not.
         exported: (CommandOutcome) of a table.
     """
 
     shown = Signal(object)
     tags_changed = Signal()
-    told = Signal()
+    refreshed = Signal()
     exported = Signal(object)
 
     def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
@@ -250,7 +250,7 @@ class CohortViewModel(QObject):
         data, before = self._screen.of(CohortRead).value, self.data
         without_cache = data is not None and not data.complete and not data.reading.summaries
         if data is None or without_cache or data is before:
-            self.told.emit()
+            self.refreshed.emit()
             return
         self.data, reading = data, data.reading
         headings = (_("Subject"), "", *(heading_of(column.label) for column in reading.columns))
@@ -264,7 +264,7 @@ class CohortViewModel(QObject):
         if before is None or data.tags != before.tags:
             self.tags_changed.emit()
         self.shown.emit(reading)
-        self.told.emit()
+        self.refreshed.emit()
         if self.wanted.tag not in ("", *data.tags):
             self.choose(tag="")
 

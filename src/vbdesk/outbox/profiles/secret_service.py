@@ -1,7 +1,7 @@
 """The keyring of a Linux desktop (Secret Service), through one connection while the program runs.
 
-The `keyring` library connects anew for each call. gnome-keyring crashes when it loses a race with a connection that
-comes or goes: here once in about 2,400 calls on a busy machine, and a person is then asked for the password again.
+The `keyring` library opens a connection for each call. gnome-keyring crashes when it loses a race with a connection
+that comes or goes: here once in about 2,400 calls on a busy machine. A person is then asked for the password again.
 """
 
 from typing import Any
