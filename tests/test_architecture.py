@@ -470,7 +470,6 @@ FILES_THAT_START_WORK = {
     "account/update_notice_model.py",
     "account/webhook_model.py",
     "first_start/view_model.py",
-    "help/view_model.py",
     "models/app_lock.py",
     "models/arrived_results.py",
     "models/opened_results.py",
@@ -574,6 +573,11 @@ def outside_of_flow() -> Iterator[Path]:
 def test_work_is_started_in_flow_alone():
     found = {path.relative_to(DESK).as_posix() for path in outside_of_flow() if starts_work(tree_of(path))}
     assert found == FILES_THAT_START_WORK
+
+
+@pytest.mark.parametrize("feature", ["first_start", "help", "unlock"])
+def test_what_is_shown_without_a_profile_reads_and_changes_nothing_of_one(feature):
+    assert not [path.name for path in (DESK / feature).rglob("*.py") if "DeskContext" in path.read_text()]
 
 
 def test_no_page_guards_itself_against_late_answers():

@@ -25,6 +25,8 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
 from vbdesk.clock import SystemClock
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
@@ -280,6 +282,12 @@ def tasks(qtbot):
     with qtbot.waitSignal(owner.all_ended):
         owner.close()
     owner.deleteLater()
+
+
+@pytest.fixture
+def program(ports, tasks):
+    """What is read and done without an open profile."""
+    return ProgramFlow(ProgramContext(ports), tasks)
 
 
 @pytest.fixture

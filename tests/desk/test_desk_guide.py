@@ -5,9 +5,9 @@ import shutil
 import pytest
 from PySide6.QtCore import Qt, QUrl
 
-from vbdesk.desk.help import view_model
+from vbdesk.desk.help import reads
 from vbdesk.desk.help.guide import PAGES, anchor_of, guide_folder, read_guide, right_to_left
-from vbdesk.desk.help.view_model import HelpViewModel, translation_notes
+from vbdesk.desk.help.reads import translation_notes
 from vbdesk.desk.help.window import ABOUT, GUIDE, GuideText, HelpWindow
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.ui.text import Text
@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def window_of(qtbot, tasks, folder, monkeypatch):
+def window_of(qtbot, program, folder, monkeypatch):
     """The help, with this guide, in a language."""
 
     def make(language):
@@ -59,8 +59,8 @@ def window_of(qtbot, tasks, folder, monkeypatch):
         show_in(language)
         formats.load()
         read = read_guide
-        monkeypatch.setattr(view_model, "read_guide", lambda name: read(name, folder))
-        window = HelpWindow(HelpViewModel(tasks), None)
+        monkeypatch.setattr(reads, "read_guide", lambda name: read(name, folder))
+        window = HelpWindow(program, None)
         qtbot.addWidget(window)
         window.open()
         qtbot.waitUntil(lambda: window.chapters.count() == 2)

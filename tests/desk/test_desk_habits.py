@@ -12,7 +12,7 @@ from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.help.view_model import read_about
+from vbdesk.desk.help.reads import read_about
 from vbdesk.desk.help.window import ABOUT, SHORTCUTS
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.outbox.page import OutboxPage

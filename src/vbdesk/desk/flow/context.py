@@ -1,4 +1,4 @@
-"""The ports of an open profile: what reads and commands may use on a worker."""
+"""What reads and commands may use on a worker: the ports of the program, and those of an open profile."""
 
 from dataclasses import dataclass
 
@@ -11,23 +11,13 @@ from vbdesk.outbox.results.repository import ResultRepository
 
 
 @dataclass(frozen=True, eq=False)
-class DeskContext:
-    """What is open. Tests make it from in-memory ports.
+class ProgramContext:
+    """What there is without an open profile, too. Tests make it from in-memory ports.
 
     Attributes:
-        profile: which service and account.
-        library: its recordings.
-        results: jobs, results and trajectories of the service.
-        connection: the way to the account.
-        sync: what the window knows of the queue.
         ports: everything beyond the process.
     """
 
-    profile: Profile
-    library: Library
-    results: ResultRepository
-    connection: AccountConnection
-    sync: SyncState
     ports: DeskPorts
 
     @property
@@ -37,4 +27,26 @@ class DeskContext:
 
     def erased(self) -> int:
         """How often something was erased for good: what was read before must not be shown. Never blocks."""
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class DeskContext(ProgramContext):
+    """What is open.
+
+    Attributes:
+        profile: which service and account.
+        library: its recordings.
+        results: jobs, results and trajectories of the service.
+        connection: the way to the account.
+        sync: what the window knows of the queue.
+    """
+
+    profile: Profile
+    library: Library
+    results: ResultRepository
+    connection: AccountConnection
+    sync: SyncState
+
+    def erased(self) -> int:  # noqa: D102
         return self.library.erased

@@ -1,9 +1,11 @@
-"""The reads and commands of an open profile, and what makes reads old that no command changed."""
+"""The reads and commands of the program and of an open profile, and what makes reads old that no command changed."""
+
+from typing import cast
 
 from PySide6.QtCore import QObject, Slot
 
 from vbdesk.desk.flow.commands import Commands
-from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.context import DeskContext, ProgramContext
 from vbdesk.desk.flow.reads import Reads
 from vbdesk.desk.flow.screen import Screen
 from vbdesk.desk.flow.tasks import TaskOwner
@@ -12,20 +14,37 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
-class Flow(QObject):
-    """Made once for each open profile. Every method belongs to the GUI thread, and none waits.
+class ProgramFlow(QObject):
+    """What needs no open profile. Every method belongs to the GUI thread, and none waits.
 
     Attributes:
-        context: the ports.
+        ports: everything beyond the process.
         reads: shared by all pages.
         commands: the one writer.
     """
 
-    def __init__(self, context: DeskContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
+    def __init__(self, context: ProgramContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.ports = context.ports
+        given = cast(DeskContext, context)  # what is read and done without a profile takes a ProgramContext
+        self.reads = Reads(given, tasks, self)
+        self.commands = Commands(given, tasks, self.reads, self)
+
+    def screen(self, parent: QObject) -> Screen:
+        """A screen of a page, which shows nothing yet."""
+        return Screen(self.reads, self.commands, parent)
+
+
+class Flow(ProgramFlow):
+    """Made once for each open profile.
+
+    Attributes:
+        context: what is open.
+    """
+
+    def __init__(self, context: DeskContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(context, tasks, parent)
         self.context = context
-        self.reads = Reads(context, tasks, self)
-        self.commands = Commands(context, tasks, self.reads, self)
         self._done: int | None = None  # finished recordings; not counted yet
         sync = context.sync
         sync.library_changed.connect(self._on_library)
@@ -33,10 +52,6 @@ class Flow(QObject):
         sync.counts_changed.connect(self._on_counts)
         sync.status_changed.connect(self._on_status)
         sync.network_changed.connect(self._on_network)
-
-    def screen(self, parent: QObject) -> Screen:
-        """A screen of a page, which shows nothing yet."""
-        return Screen(self.reads, self.commands, parent)
 
     @Slot()
     def _on_library(self) -> None:

@@ -16,8 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.help.guide import Chapter, Guide, anchor_of, right_to_left
-from vbdesk.desk.help.view_model import About, HelpViewModel, translation_notes
+from vbdesk.desk.help.reads import About, AboutRead, GuideRead, translation_notes
 from vbdesk.desk.ui.buttons import KeyCap
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.margins import margins
@@ -119,17 +120,15 @@ class GuideText(QTextBrowser):
 class HelpWindow(QWidget):
     """Three parts: guide, shortcuts, about; Escape closes it."""
 
-    def __init__(self, model: HelpViewModel, parent: QWidget) -> None:
+    def __init__(self, flow: ProgramFlow, parent: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setWindowTitle(_("vbdesk help"))
         self.setAccessibleName(_("Help"))
-        self._model = model
-        model.setParent(self)
+        self._screen = flow.screen(self)
         self._guide, self._first = Guide((), {}), ""
-        self._read = False
         parts = [
             (GUIDE, _("Guide"), "book"),
             (SHORTCUTS, _("Shortcuts"), ""),
@@ -165,9 +164,7 @@ class HelpWindow(QWidget):
         column.setSpacing(16)
         column.addWidget(self.parts, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._stack, 1)
-        model.guide_read.connect(self._show_guide)
-        model.about_read.connect(self._show_about)
-        model.failed.connect(self._show_failure)
+        self._screen.changed.connect(self._show)
         self._theme.changed.connect(self._show_again)
         self.resize(*_SIZE)
 
@@ -197,9 +194,8 @@ class HelpWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, on=False)
 
     def _begin(self, part: str) -> None:
-        if not self._read:
-            self._read = True
-            self._model.read()
+        if self._screen.read(GuideRead) is None:
+            self._screen.show(GuideRead(current().name), AboutRead())
         self.show_part(part)
         self.show()
 
@@ -261,7 +257,16 @@ class HelpWindow(QWidget):
         card.body.addWidget(self.licences, 1)
         return scroll_area(card)
 
-    @Slot(object)
+    @Slot()
+    def _show(self) -> None:
+        guide, about = self._screen.of(GuideRead), self._screen.of(AboutRead)
+        if guide.value is not None and guide.value is not self._guide:
+            self._show_guide(guide.value)
+        if about.value is not None and not self._about.count():
+            self._show_about(about.value)
+        for unreadable in filter(None, (guide.unreadable, about.unreadable)):
+            self.text.setPlainText(unreadable.sentence)
+
     def _show_guide(self, guide: Guide) -> None:
         self._guide, self.text.pictures = guide, guide.pictures
         self.chapters.addItems([chapter.title for chapter in guide.chapters])
@@ -295,7 +300,6 @@ class HelpWindow(QWidget):
         if link.hasFragment():
             self.text.show_heading(link.fragment(QUrl.ComponentFormattingOption.FullyDecoded))
 
-    @Slot(object)
     def _show_about(self, about: About) -> None:
         self._about.addWidget(Text(f"vbdesk {about.version}", Role.PAGE_TITLE))
         self._about.addWidget(Text(_("Biomarker signals, not diagnoses"), Role.BODY, "text2"))
@@ -307,7 +311,3 @@ class HelpWindow(QWidget):
         self._about.addWidget(Text(libraries, Role.LABEL, "text2"))
         lines = [f"{part.name} {part.version}: {part.licence}" for part in about.libraries]
         self.licences.setPlainText("\n".join((about.notice, "", *lines)))
-
-    @Slot(str)
-    def _show_failure(self, sentence: str) -> None:
-        self.text.setPlainText(sentence)

@@ -15,9 +15,10 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.help.view_model import HelpViewModel
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
@@ -80,6 +81,7 @@ class Desk(QObject):
         self._setup = Setup(ports)
         self._keys = ServiceKeys(ports)
         self._tasks = TaskOwner(self)
+        self._program = ProgramFlow(ProgramContext(ports), self._tasks, self)
         self._switching = TaskOwner(self)
         self._libraries = Lane(self._tasks, self)
         self._profiles: list[Profile] = []
@@ -162,7 +164,7 @@ class Desk(QObject):
 
     def _help_window(self) -> HelpWindow:
         if self._help is None:
-            self._help = HelpWindow(HelpViewModel(self._tasks), self.window)
+            self._help = HelpWindow(self._program, self.window)
         return self._help
 
     @Slot()

@@ -136,7 +136,7 @@ class Workspace(QObject):
         self.look = ReportLook(PreferenceStore(ports.config_dir), tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
-        self.flow = Flow(DeskContext(profile, library, self.results, self, self.sync, ports), tasks, self)
+        self.flow = Flow(DeskContext(ports, profile, library, self.results, self, self.sync), tasks, self)
         self._sync_worker = SyncWorker(
             library,
             self._sync_client,

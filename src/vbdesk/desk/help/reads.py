@@ -1,18 +1,18 @@
-"""State of the help: the guide as it ships, versions and licences. Read in a task, so that the window never waits."""
+"""What the help shows: the guide as it ships, versions and licences."""
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import metadata
 
-from PySide6.QtCore import QObject, Signal, Slot
-
 from vbdesk import __version__
 from vbdesk.data_files import read_toml
-from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.help.guide import Guide, read_guide
 from vbdesk.desk.models.language_choice import own_language_name
-from vbdesk.language import _, current
+from vbdesk.language import _
 from vbdesk.language.catalogs import READ_BY_CLINICIANS
 from vbdesk.language.formats import list_of
 from vbdesk.resource_files import resource
@@ -40,44 +40,27 @@ class About:
     notice: str
 
 
-class HelpViewModel(QObject):
-    """What the help shows.
+@dataclass(frozen=True)
+class GuideRead(Read[Guide]):
+    """The guide in a language, by the name of its catalog."""
 
-    Signals:
-        guide_read: (Guide).
-        about_read: (About).
-        failed: (str) why something cannot be shown.
-    """
+    language: str
+    kept = False
+    topics = frozenset()
 
-    guide_read = Signal(object)
-    about_read = Signal(object)
-    failed = Signal(str)
-
-    def __init__(self, tasks: TaskOwner) -> None:
-        super().__init__()
-        self._tasks = tasks
-
-    def read(self) -> None:
-        """Read everything."""
-        language = current().name
-        self._tasks.start(lambda context: read_guide(language), self._on_guide, self._on_failed, name="guide")
-        self._tasks.start(_about, self._on_about, self._on_failed, name="about")
-
-    @Slot(object)
-    def _on_guide(self, guide: Guide) -> None:
-        self.guide_read.emit(guide)
-
-    @Slot(object)
-    def _on_about(self, about: About) -> None:
-        self.about_read.emit(about)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+    def here(self, context: ProgramContext, before: object, task: TaskContext) -> Guide:  # noqa: D102
+        return read_guide(self.language)
 
 
-def _about(context: TaskContext) -> About:
-    return read_about()
+@dataclass(frozen=True)
+class AboutRead(Read[About]):
+    """What this program is made of."""
+
+    kept = False
+    topics = frozenset()
+
+    def here(self, context: ProgramContext, before: object, task: TaskContext) -> About:  # noqa: D102
+        return read_about()
 
 
 def read_about() -> About:
