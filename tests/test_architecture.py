@@ -466,7 +466,6 @@ NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
 FILES_THAT_START_WORK = {
     "account/desk_settings.py",
     "account/profiles_model.py",
-    "account/recording_rules.py",
     "account/update_notice_model.py",
     "account/webhook_model.py",
     "first_start/view_model.py",
@@ -494,7 +493,6 @@ FILES_THAT_START_WORK = {
     "shell/workspace.py",
 }
 GUARDS_OF_LATE_ANSWERS = {
-    "account/consent_rules_card.py": 1,
     "account/page.py": 1,
     "record/check_model.py": 5,
     "record/consent_model.py": 1,

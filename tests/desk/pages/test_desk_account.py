@@ -108,8 +108,8 @@ def test_the_audit_log_is_checked_and_a_change_in_it_is_said(account, workspace,
 
 def test_diagnostics_are_written_where_they_are_wanted(account, tmp_path, qtbot):
     file = tmp_path / "diagnostics.zip"
-    with qtbot.waitSignal(account.view_model.rules.written):
-        account.view_model.rules.write_diagnostics(file)
+    with qtbot.waitSignal(account.rules.content.ended):
+        account.rules.write_diagnostics(file)
     assert str(file) in account.rules.answer.text()
     assert b"right-key" not in file.read_bytes()
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from vbdesk.desk.account.recording_rules import SettingsRead
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
 from vbdesk.desk.ui.cells import LabelCell
 from vbdesk.desk.ui.routes import RecordingRoute
@@ -159,10 +160,11 @@ def test_the_last_choice_stays_even_if_an_earlier_one_is_slow(account, workspace
         return change(changed)
 
     monkeypatch.setattr(workspace.library, "change_consent_rules", slow_at_first)
-    shown = []
-    account.view_model.rules.changed.connect(lambda settings: shown.append(settings.consent.policy))
+    ended = []
+    account.consent.content.ended.connect(lambda outcome: ended.append(outcome.command.changes["policy"]))
     account.consent.policy.option("required").click()
     account.consent.policy.option("off").click()
-    qtbot.waitUntil(lambda: {ConsentPolicy.REQUIRED, ConsentPolicy.OFF} <= set(shown))
+    qtbot.waitUntil(lambda: ended == [ConsentPolicy.REQUIRED, ConsentPolicy.OFF])
     assert workspace.library.settings().consent.policy is ConsentPolicy.OFF
-    assert shown[-1] is ConsentPolicy.OFF
+    qtbot.waitUntil(lambda: account.consent.content.of(SettingsRead).value.consent.policy is ConsentPolicy.OFF)
+    assert account.consent.policy.choice() == "off"

@@ -3,7 +3,8 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.account.recording_rules import ChangeConsentRules, SettingsRead
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
@@ -21,12 +22,11 @@ _VALID_DAYS = (None, 182, 365, 730, 1826)
 
 
 class ConsentRulesCard(QWidget):
-    """Binds the consent rules of `RulesViewModel`."""
+    """Every change of the consent rules is saved immediately."""
 
-    def __init__(self, model: RulesViewModel) -> None:
+    def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self._model = model
-        self._rules = ConsentRules()
+        self.content = flow.screen(self)
         self.policy = SegmentedChoice(
             _("Whether recordings need consent"),
             [
@@ -42,7 +42,7 @@ class ConsentRulesCard(QWidget):
         self.asked_by = LineField(icon="person")
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
         self._fill_validity()
-        managed = model.policy.consent_policy is not None
+        managed = flow.context.library.policy.consent_policy is not None
         self.policy.setDisabled(managed)
         card = card_with_header(_("Consent"), self.policy)
         card.body.addWidget(self.words)
@@ -60,13 +60,21 @@ class ConsentRulesCard(QWidget):
         self.kind.activated.connect(self._on_kind)
         self.valid.activated.connect(self._on_valid)
         self.asked_by.editingFinished.connect(self._on_asked_by)
-        model.changed.connect(self.show_settings)
-        self.show_settings(LibrarySettings())
+        self.content.changed.connect(self.show_settings)
+        self.content.ended.connect(self.show_settings)
+        self.show_settings()
 
-    @Slot(object)
-    def show_settings(self, settings: LibrarySettings) -> None:
+    @property
+    def _rules(self) -> ConsentRules:
+        return (self.content.of(SettingsRead).value or LibrarySettings()).consent
+
+    def open(self) -> None:
+        """Show the present rules."""
+        self.content.show(SettingsRead())
+
+    @Slot()
+    def show_settings(self) -> None:
         """Show the rules."""
-        self._rules = settings.consent
         self.policy.choose(self._rules.policy.value)
         self.words.setText(self._policy_words())
         self.kind.setCurrentIndex(self.kind.findData(self._rules.kind.value))
@@ -102,18 +110,21 @@ class ConsentRulesCard(QWidget):
 
     @Slot(str)
     def _on_policy(self, key: str) -> None:
-        self._model.set_consent_policy(ConsentPolicy(key))
+        self._change(policy=ConsentPolicy(key))
 
     @Slot(int)
     def _on_kind(self, index: int) -> None:
-        self._model.set_consent_kind(ConsentKind(self.kind.itemData(index)))
+        self._change(kind=ConsentKind(self.kind.itemData(index)))
 
     @Slot(int)
     def _on_valid(self, index: int) -> None:
-        self._model.set_consent_validity(_VALID_DAYS[index])
+        self._change(valid_days=_VALID_DAYS[index])
 
     @Slot()
     def _on_asked_by(self) -> None:
-        name = plain_name(self.asked_by.text())
-        if name != self._rules.asked_by:
-            self._model.set_consent_asked_by(name)
+        name, rules = plain_name(self.asked_by.text()), self._rules
+        if name != rules.asked_by:
+            self._change(asked_by=name)
+
+    def _change(self, **changes: object) -> None:
+        self.content.do(ChangeConsentRules(changes))

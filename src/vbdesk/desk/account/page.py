@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
@@ -16,6 +15,7 @@ from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.profiles_model import ProfileLine
+from vbdesk.desk.account.recording_rules import WriteDiagnostics
 from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.view_model import AccountViewModel, FhirLoginRead
 from vbdesk.desk.account.webhook_card import WebhookCard
@@ -137,7 +137,8 @@ class AccountPage(QWidget):
         if self.built:
             self._show_status(self.view_model.status)
             self.view_model.read()
-            self.view_model.rules.tell()
+            self.consent.open()
+            self.rules.open()
             if self.view_model.app_lock is not None:
                 self.view_model.app_lock.read()
 
@@ -195,9 +196,9 @@ class AccountPage(QWidget):
         view_model.key_saved.connect(self._on_key_saved)
         view_model.failed.connect(self._on_failed)
         view_model.profiles.failed.connect(self._on_failed)
-        view_model.rules.failed.connect(self._on_failed)
+        self.rules.content.ended.connect(self._on_ended)
+        self.consent.content.ended.connect(self._on_ended)
         view_model.choices.failed.connect(self._on_failed)
-        view_model.rules.written.connect(self._on_written)
         self._show_status(view_model.status)
 
     @Slot(str)
@@ -224,11 +225,11 @@ class AccountPage(QWidget):
         return self.plan
 
     def _rules_card(self) -> QWidget:
-        self.rules = RulesCards(self.view_model.rules)
+        self.rules = RulesCards(self.view_model.flow)
         return self.rules
 
     def _consent_card(self) -> QWidget:
-        self.consent = ConsentRulesCard(self.view_model.rules)
+        self.consent = ConsentRulesCard(self.view_model.flow)
         return self.consent
 
     def _letterhead_card(self) -> QWidget:
@@ -435,12 +436,15 @@ class AccountPage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self.rules.show_failure()
         self.banner.say(Tone.FAIL, sentence, close_action())
 
     @Slot(object)
-    def _on_written(self, file: Path) -> None:
-        self.banner.say_saved(_("The diagnostics were written to {file}.", file=file), file)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is not None:
+            self._on_failed(outcome.sentence)
+        elif isinstance(outcome.command, WriteDiagnostics):
+            file = outcome.command.file
+            self.banner.say_saved(_("The diagnostics were written to {file}.", file=file), file)
 
 
 def _where_kept(secrets: str) -> str:

@@ -1,162 +1,71 @@
-"""Rules for the recordings of a profile: sending, retention, audit."""
+"""Rules for the recordings of a profile: sending, retention, consent, audit."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
-
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.language import _, translated
-from vbdesk.outbox.library.audit import AuditVerification
-from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.managed_policy import ManagedPolicy
-from vbdesk.outbox.library.settings import (
-    ConsentRules,
-    LibrarySettings,
-    Retention,
-    RetentionRule,
-    SendRule,
-    SubjectDetail,
-)
-from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+from vbdesk.outbox.library.settings import LibrarySettings
 
 LONGEST_DAYS = 3650
 
 
-class RulesViewModel(QObject):
-    """Reads and changes the rules; every change is saved immediately.
+@dataclass(frozen=True)
+class SettingsRead(Read[LibrarySettings]):
+    """The settings of the library."""
 
-    Signals:
-        changed: (LibrarySettings) the current settings.
-        network_said: (str) the network's state, for the rule about metered networks.
-        checked: (bool, str) whether the audit log is intact, and a sentence.
-        written: (Path) of the diagnostics.
-        failed: (str) why an action failed.
-    """
+    topics = frozenset({Changed.LIBRARY})
 
-    changed = Signal(object)
-    network_said = Signal(str)
-    checked = Signal(bool, str)
-    written = Signal(object)
-    failed = Signal(str)
-
-    def __init__(
-        self,
-        profile: Profile,
-        library: Library,
-        sync: SyncState,
-        tasks: TaskOwner,
-        write_diagnostics: Callable[[Path], None],
-    ) -> None:
-        super().__init__()
-        self._profile, self._library, self._sync, self._tasks = profile, library, sync, tasks
-        self._write_diagnostics = write_diagnostics
-        self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
-        sync.counts_changed.connect(self._on_counts)
-        sync.network_changed.connect(self.tell)
-
-    @Slot()
-    def tell(self) -> None:
-        """Emit the settings as last read."""
-        self.changed.emit(self._sync.settings)
-        self.network_said.emit(_network_words(self._sync.network.state().metered))
-
-    @property
-    def policy(self) -> ManagedPolicy:
-        """What the organisation has set; it cannot be changed here."""
-        return self._library.policy
-
-    @property
-    def profile(self) -> Profile:
-        """The profile of the rules."""
-        return self._profile
-
-    def set_send_rule(self, rule: SendRule) -> None:
-        """Set when queued recordings are sent."""
-        library = self._library
-        self._change(lambda context: library.change_settings(send_rule=rule))
-
-    def set_retention(self, rule: RetentionRule, days: int) -> None:
-        """Set how long the sound is kept after a result."""
-        library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
-        self._change(lambda context: library.change_settings(retention=retention))
-
-    def set_trash_days(self, days: int) -> None:
-        """Set how long a deleted recording can be restored."""
-        library = self._library
-        self._change(lambda context: library.change_settings(trash_days=days))
-
-    def set_consent_policy(self, policy: ConsentPolicy) -> None:
-        """Set whether recordings need consent."""
-        self._change_consent(lambda rules: replace(rules, policy=policy))
-
-    def set_consent_kind(self, kind: ConsentKind) -> None:
-        """Set what is usually asked for."""
-        self._change_consent(lambda rules: replace(rules, kind=kind))
-
-    def set_consent_validity(self, days: int | None) -> None:
-        """Set how long a new consent is valid; None for no end."""
-        self._change_consent(lambda rules: replace(rules, valid_days=days))
-
-    def set_consent_asked_by(self, name: str) -> None:
-        """Set who asks for consent."""
-        self._change_consent(lambda rules: replace(rules, asked_by=name))
-
-    def set_detail(self, detail: SubjectDetail) -> None:
-        """Set what the second line of a subject holds."""
-        library = self._library
-        self._change(lambda context: library.change_settings(detail=detail))
-
-    def check_audit(self) -> None:
-        """Verify the whole audit log."""
-
-        def work(context: TaskContext) -> AuditVerification:
-            return self._library.verify_audit()
-
-        self._tasks.start(work, self._on_verified, self._on_failed, name="audit")
-
-    def write_diagnostics(self, file: Path) -> None:
-        """Write diagnostics to a file, without secrets and personal data."""
-
-        def work(context: TaskContext) -> Path:
-            self._write_diagnostics(file)
-            return file
-
-        self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
-
-    def _change_consent(self, change: Callable[[ConsentRules], ConsentRules]) -> None:
-        library = self._library
-        self._change(lambda context: library.change_consent_rules(change))
-
-    def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
-        self._changes.run(work, self._on_changed, self._on_failed, name="rules")
-
-    @Slot(object)
-    def _on_counts(self, counts: object) -> None:
-        self.changed.emit(self._sync.settings)
-
-    @Slot(object)
-    def _on_changed(self, settings: LibrarySettings) -> None:
-        self.changed.emit(settings)
-
-    @Slot(object)
-    def _on_verified(self, found: AuditVerification) -> None:
-        self.checked.emit(found.ok, translated(found.sentence))
-
-    @Slot(object)
-    def _on_written(self, file: Path) -> None:
-        self.written.emit(file)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
-        self.tell()
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> LibrarySettings:  # noqa: D102
+        return context.library.settings()
 
 
-def _network_words(metered: bool | None) -> str:
-    if metered is None:
-        return _("This system does not tell whether a network is metered: every network counts as unmetered.")
-    return _("The present network is metered.") if metered else _("The present network is not metered.")
+@dataclass(frozen=True)
+class ChangeSettings(Command):
+    """Change the settings that are named; the others stay."""
+
+    changes: Mapping[str, Any]
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        context.library.change_settings(**self.changes)
+        return Done(touched=frozenset({Changed.LIBRARY}))
+
+
+@dataclass(frozen=True)
+class ChangeConsentRules(Command):
+    """Change the consent rules that are named; the others stay."""
+
+    changes: Mapping[str, Any]
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        context.library.change_consent_rules(lambda rules: replace(rules, **self.changes))
+        return Done(touched=frozenset({Changed.LIBRARY}))
+
+
+@dataclass(frozen=True)
+class CheckAudit(Command):
+    """Verify the whole audit log; finds whether it is intact."""
+
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        found = context.library.verify_audit()
+        return Done(found.sentence, found=found.ok)
+
+
+@dataclass(frozen=True)
+class WriteDiagnostics(Command):
+    """Write diagnostics to a file, without secrets and personal data."""
+
+    file: Path
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        write_bundle(diagnose(context.ports), self.file)
+        return Done()

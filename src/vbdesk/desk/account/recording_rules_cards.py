@@ -6,7 +6,15 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
+from vbdesk.desk.account.recording_rules import (
+    LONGEST_DAYS,
+    ChangeSettings,
+    CheckAudit,
+    SettingsRead,
+    WriteDiagnostics,
+)
+from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
@@ -16,7 +24,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
-from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule, SubjectDetail
+from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule, SubjectDetail
 
 _USUAL_DAYS = 30
 _DAYS_WIDTH = 72
@@ -38,13 +46,12 @@ _KEEPING = {
 
 
 class RulesCards(QWidget):
-    """Binds `RulesViewModel`."""
+    """Every change is saved immediately."""
 
-    def __init__(self, model: RulesViewModel) -> None:
+    def __init__(self, flow: Flow) -> None:
         self._theme = app_theme()
         super().__init__()
-        self.model = model
-        self._settings = LibrarySettings()
+        self._flow, self.content = flow, flow.screen(self)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
@@ -56,11 +63,19 @@ class RulesCards(QWidget):
             self._care_card(),
         ):
             column.addWidget(card)
-        model.changed.connect(self.show_settings)
-        model.network_said.connect(self._network.setText)
-        model.checked.connect(self._show_audit)
-        model.written.connect(self._show_written)
-        self.show_settings(self._settings)
+        self.content.changed.connect(self.show_settings)
+        self.content.ended.connect(self._on_ended)
+        flow.context.sync.network_changed.connect(self._show_network)
+        self.show_settings()
+
+    @property
+    def _settings(self) -> LibrarySettings:
+        return self.content.of(SettingsRead).value or LibrarySettings()
+
+    def open(self) -> None:
+        """Show the present settings."""
+        self.content.show(SettingsRead())
+        self._show_network()
 
     def _sending_card(self) -> Card:
         self.sending = SegmentedChoice(
@@ -105,7 +120,7 @@ class RulesCards(QWidget):
         card = card_with_header(_("Keeping"), self.keeping)
         card.body.addWidget(self._keeping_words)
         card.body.addWidget(self._days_row)
-        if self.model.policy.retention is not None:
+        if self._flow.context.library.policy.retention is not None:
             self.keeping.setDisabled(True)
             self._days_row.setDisabled(True)
             card.body.addWidget(ManagedNote())
@@ -152,10 +167,14 @@ class RulesCards(QWidget):
         card.body.addWidget(self.answer)
         return card
 
-    @Slot(object)
-    def show_settings(self, settings: LibrarySettings) -> None:
+    @Slot()
+    def _show_network(self) -> None:
+        self._network.setText(_network_words(self._flow.context.sync.network.state().metered))
+
+    @Slot()
+    def show_settings(self) -> None:
         """Show the settings."""
-        self._settings = settings
+        settings = self._settings
         self.sending.choose(settings.send_rule.value)
         self._sending_words.setText(_(_SENDING[settings.send_rule]))
         if settings.trash_days in _TRASH_DAYS:
@@ -172,53 +191,62 @@ class RulesCards(QWidget):
 
     @Slot(str)
     def _on_sending(self, key: str) -> None:
-        self.model.set_send_rule(SendRule(key))
+        self._change(send_rule=SendRule(key))
 
     @Slot(str)
     def _on_keeping(self, key: str) -> None:
-        self.model.set_retention(RetentionRule(key), self._settings.retention.days or _USUAL_DAYS)
+        self._change(retention=Retention(RetentionRule(key), self._settings.retention.days or _USUAL_DAYS))
 
     @Slot(str)
     def _on_trash(self, key: str) -> None:
-        self.model.set_trash_days(int(key))
+        self._change(trash_days=int(key))
 
     @Slot(str)
     def _on_detail(self, key: str) -> None:
-        self.model.set_detail(SubjectDetail(key))
+        self._change(detail=SubjectDetail(key))
 
     @Slot()
     def _on_days(self) -> None:
         days = int(self.days.text() or _USUAL_DAYS)
         if days != self._settings.retention.days:
-            self.model.set_retention(self._settings.retention.rule, days)
+            self._change(retention=Retention(self._settings.retention.rule, min(max(days, 0), LONGEST_DAYS)))
 
     @Slot()
     def _on_check(self) -> None:
         self.check.setEnabled(False)
         self._say(_("Reading the log"), "text2")
-        self.model.check_audit()
+        self.content.do(CheckAudit())
 
     @Slot()
     def _on_save(self) -> None:
         title, kind = _("Save diagnostics"), _("Archive (*.zip)")
         file, _kind = QFileDialog.getSaveFileName(self, title, "vbdesk-diagnostics.zip", kind)
         if file:
-            self._say(_("Writing"), "text2")
-            self.model.write_diagnostics(Path(file))
+            self.write_diagnostics(Path(file))
 
-    @Slot(bool, str)
-    def _show_audit(self, whole: bool, sentence: str) -> None:
-        self.check.setEnabled(True)
-        self._say(sentence, "ok" if whole else "fail")
+    def write_diagnostics(self, file: Path) -> None:
+        """Write diagnostics to a file."""
+        self._say(_("Writing"), "text2")
+        self.content.do(WriteDiagnostics(file))
+
+    def _change(self, **changes: object) -> None:
+        self.content.do(ChangeSettings(changes))
 
     @Slot(object)
-    def _show_written(self, file: Path) -> None:
-        self._say(_("The diagnostics are in {file}. Read them before you send them to anybody.", file=file), "ok")
-
-    def show_failure(self) -> None:
-        """Reset the buttons after a failure."""
-        self.check.setEnabled(True)
-        self.answer.hide()
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        match outcome:
+            case CommandOutcome(failure=None, command=CheckAudit()):
+                self.check.setEnabled(True)
+                self._say(outcome.sentence, "ok" if outcome.done.found else "fail")
+            case CommandOutcome(failure=None, command=WriteDiagnostics(file)):
+                words = _("The diagnostics are in {file}. Read them before you send them to anybody.", file=file)
+                self._say(words, "ok")
+            case CommandOutcome(failure=None):
+                return
+            case _:
+                self.check.setEnabled(True)
+                self.answer.hide()
+                self.show_settings()
 
     def _say(self, sentence: str, ink: str) -> None:
         self.answer.setText(sentence)
@@ -231,3 +259,9 @@ def _explained(title: str, choice: SegmentedChoice, words: str) -> Card:
     card = card_with_header(title, choice)
     card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
     return card
+
+
+def _network_words(metered: bool | None) -> str:
+    if metered is None:
+        return _("This system does not tell whether a network is metered: every network counts as unmetered.")
+    return _("The present network is metered.") if metered else _("The present network is not metered.")

@@ -10,7 +10,6 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.desk_settings import DeskChoices
 from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
-from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
@@ -120,7 +119,6 @@ class AccountViewModel(QObject):
     Attributes:
         screen: shows the prices, the FHIR server and the letterhead.
         profiles: the profiles of this computer.
-        rules: for its recordings.
         webhook: receiver of finished jobs.
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
@@ -144,7 +142,6 @@ class AccountViewModel(QObject):
         flow: Flow,
         profile: Profile,
         profiles: ProfilesViewModel,
-        rules: RulesViewModel,
         webhook: WebhookViewModel,
         choices: DeskChoices,
         passphrase: PassphraseViewModel,
@@ -154,9 +151,9 @@ class AccountViewModel(QObject):
         super().__init__()
         self.flow, self._profile = flow, profile
         self.screen = flow.screen(self)
-        self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
+        self.profiles, self.webhook, self.choices = profiles, webhook, choices
         self.passphrase, self.app_lock, self.updates = passphrase, app_lock, updates
-        for part in (profiles, rules, webhook, choices, passphrase):
+        for part in (profiles, webhook, choices, passphrase):
             part.setParent(self)
         if updates is not None:
             updates.setParent(self)

@@ -1,13 +1,11 @@
 """The view models of an open profile, each with the ports that it uses."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.desk.account.desk_settings import DeskChoices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
-from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
 from vbdesk.desk.account.view_model import AccountViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
@@ -31,7 +29,6 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.imports.take_check import TakeCheck
 from vbdesk.outbox.profiles.profiles import ProfileStore
@@ -123,11 +120,7 @@ def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
 def account_view_model(workspace: Workspace) -> AccountViewModel:
     """Account, with its cards."""
     profile, ports, library = workspace.profile, workspace.ports, workspace.library
-    sync, tasks = workspace.sync, workspace.tasks
-
-    def write_diagnostics(file: Path) -> None:
-        write_bundle(diagnose(ports), file)
-
+    tasks = workspace.tasks
     profiles = ProfilesViewModel(
         profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator, ports.policy
     )
@@ -136,7 +129,6 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         workspace.flow,
         profile,
         profiles,
-        RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
         DeskChoices(
             PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks, workspace.reading
