@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtWidgets import QAbstractButton
@@ -9,13 +10,16 @@ from PySide6.QtWidgets import QAbstractButton
 from vbdesk import __version__
 from vbdesk.client.update_notice import NoticeRefused, NoticeSource, VersionNotice
 from vbdesk.clock import ManualClock
+from vbdesk.desk.account.desk_card import DeskCard
 from vbdesk.desk.account.page import AccountPage
-from vbdesk.desk.account.profiles_model import ProfilesViewModel
-from vbdesk.desk.account.update_notice_model import ASK_EVERY_S, UpdateNoticeViewModel
+from vbdesk.desk.account.profiles import RenameProfile
+from vbdesk.desk.account.update_notice import ASK_EVERY_S, UpdateNoticeRead
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
-from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.flow.context import DeskContext, ProgramContext
+from vbdesk.desk.flow.flow import Flow, ProgramFlow
+from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
@@ -95,10 +99,11 @@ def test_another_service_keeps_its_own_name(managed):
 def test_a_profile_with_a_set_name_is_not_renamed(managed, profile, qtbot, tasks):
     store = ProfileStore(managed.config_dir)
     store.save(profile)
-    model = ProfilesViewModel(profile, store, managed.vault, tasks, Navigator(), POLICY)
-    with qtbot.waitSignal(model.failed) as failed:
-        model.rename(profile.profile_id, "Mine")
-    assert failed.args == [managed_words()]
+    flow = Flow(DeskContext(managed, profile, SimpleNamespace(erased=0), None, None, SyncState(None)), tasks, tasks)
+    run = flow.commands.do(RenameProfile(profile.profile_id, "Mine"))
+    with qtbot.waitSignal(run.ended) as ended:
+        pass
+    assert ended.args[0].sentence == managed_words()
     assert store.all() == [profile]
 
 
@@ -206,22 +211,47 @@ def clock():
     return ManualClock()
 
 
+class NoticeOfCard:
+    """The notice of new versions on the card of Account."""
+
+    def __init__(self, card, store, qtbot):
+        self.card, self._store, self._qtbot = card, store, qtbot
+
+    def told(self):
+        """Open the card, and give the address and the line once they are known."""
+        self.card.open()
+        return self._known()
+
+    def choose(self, text):
+        """Enter an address; give the address and the line once they are known."""
+        self.enter(text)
+        self._qtbot.waitUntil(lambda: self._store.load().update_notice == text)
+        return self._known()
+
+    def enter(self, text):
+        self.card.notice.setText(text)
+        self.card.notice.setModified(True)
+        self.card.notice.editingFinished.emit()
+
+    def _known(self):
+        def is_known():
+            content, wanted = self.card.content, UpdateNoticeRead(self._store.load().update_notice)
+            snapshot = content.of(UpdateNoticeRead)
+            return content.read(UpdateNoticeRead) == wanted and not (snapshot.asking or snapshot.loading)
+
+        self._qtbot.waitUntil(is_known)
+        return self.card.notice.text(), self.card.news.text()
+
+
 @pytest.fixture
 def notices(ports, publisher, clock, qtbot, tasks):
-    """Make the model; `shown` reads it and gives the address and the line."""
+    """Make a card for this computer."""
 
     def make(policy=None):
-        model = UpdateNoticeViewModel(
-            PreferenceStore(ports.config_dir), policy or ManagedPolicy(), publisher.ask, clock, tasks
-        )
-
-        def shown(act=model.read):
-            with qtbot.waitSignal(model.shown) as told:
-                act()
-            return tuple(told.args)
-
-        model.told = shown
-        return model
+        given = replace(ports, policy=policy or ManagedPolicy(), ask_for_notice=publisher.ask, clock=clock)
+        card = DeskCard(ProgramFlow(ProgramContext(given), tasks, tasks))
+        qtbot.addWidget(card)
+        return NoticeOfCard(card, PreferenceStore(given.config_dir), qtbot)
 
     return make
 
@@ -232,41 +262,45 @@ def test_nothing_is_asked_until_somebody_gives_an_address(notices, publisher):
 
 
 def test_a_new_version_is_told_once_it_is_there_and_asked_for_once_a_day(notices, publisher, clock):
-    model = notices()
+    notice = notices()
+    notice.told()
     line = "Version 99.0 is available: https://voice.example/download"
-    assert model.told(lambda: model.choose(str(SOURCE))) == (str(SOURCE), line)
+    assert notice.choose(str(SOURCE)) == (str(SOURCE), line)
     assert notices().told() == (str(SOURCE), line)
     assert publisher.asked == [(SOURCE, "")]
     clock.advance(ASK_EVERY_S)
     publisher.version = None
-    assert model.told() == (str(SOURCE), line)  # what is known stays
+    assert notice.told() == (str(SOURCE), line)  # what is known stays
     assert publisher.asked == [(SOURCE, ""), (SOURCE, "99.0")]
-    assert model.told(lambda: model.choose("")) == ("", "")
+    assert notice.choose("") == ("", "")
     clock.advance(ASK_EVERY_S)
-    assert model.told() == ("", "")
+    assert notice.told() == ("", "")
     assert len(publisher.asked) == 2
 
 
 @pytest.mark.parametrize(("version", "line"), [(__version__, ""), (None, "does not answer as expected")])
 def test_no_newer_version_says_nothing_and_a_failure_says_so(notices, publisher, version, line):
     publisher.version = version
-    model = notices()
-    told = model.told(lambda: model.choose(str(SOURCE)))[1]
+    notice = notices()
+    notice.told()
+    told = notice.choose(str(SOURCE))[1]
     assert (line in told) if line else told == ""
 
 
 def test_an_address_without_a_key_is_not_taken(notices, publisher):
-    model = notices()
-    assert model.choose("https://voice.example/versions.json").startswith("Enter the whole address")
-    assert model.told() == ("", "")
+    notice = notices()
+    notice.told()
+    notice.enter("https://voice.example/versions.json")
+    assert notice.card.notice_field.below_text().startswith("Enter the whole address")
+    assert notice.told() == ("", "")
 
 
 def test_the_organisation_decides_on_notices(notices, publisher):
     assert notices(POLICY).told() == ("", "")
-    model = notices(ManagedPolicy(update_notice=SOURCE))
-    assert model.told()[0] == str(SOURCE)
-    assert model.choose("") is None
-    assert model.told()[0] == str(SOURCE)
+    notice = notices(ManagedPolicy(update_notice=SOURCE))
+    assert notice.told()[0] == str(SOURCE)
+    assert not notice.card.notice.isEnabled()
+    assert notice.told()[0] == str(SOURCE)
     assert len(publisher.asked) == 1
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QAbstractButton
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
@@ -243,8 +244,8 @@ def account(workspace, ports, profile, qtbot) -> AccountPage:
     page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()
-    with qtbot.waitSignal(page.view_model.profiles.changed):
-        page.opened(None)
+    page.opened(None)
+    qtbot.waitUntil(lambda: page.built and page.findChild(QAbstractButton, "switch-p2") is not None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page
 

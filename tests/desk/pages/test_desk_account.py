@@ -1,11 +1,14 @@
 """The Account page."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
+from patience import HANGS_S
 from vbdesk.desk.account.name_row import NameRow
+from vbdesk.desk.flow.tasks import Task
 from vbdesk.desk.shell.all_pages import build_account_page
 from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
@@ -50,6 +53,30 @@ def test_a_wrong_key_is_said_and_mended_here(account, network, ports, profile, q
     assert account.key.text() == ""
 
 
+def test_a_late_answer_about_a_former_key_is_not_told_of_the_new_one(account, network, workspace, qtbot, monkeypatch):
+    network.api_key = "new-key"
+    answer, asked, go_on = network.answer, threading.Event(), threading.Event()
+
+    def slow_about_the_former(request):
+        if request.headers["X-API-Key"] == "right-key":
+            asked.set()
+            go_on.wait(HANGS_S)
+        return answer(request)
+
+    monkeypatch.setattr(network, "answer", slow_about_the_former)
+    account.test_button.click()
+    try:
+        qtbot.waitUntil(asked.is_set)
+        account.key.setText("new-key")
+        account.save_button.click()
+        qtbot.waitUntil(lambda: "are right" in account.connection.text())
+    finally:
+        go_on.set()
+    qtbot.waitUntil(lambda: not workspace.tasks.findChildren(Task))
+    assert "are right" in account.connection.text()
+    assert account.plan.credits.text() == "412"
+
+
 def test_an_empty_key_is_not_saved(account, ports, profile):
     account.save_button.click()
     assert account.key_field.below_text() == "Enter the key first."
@@ -65,7 +92,7 @@ def test_switching_and_adding_are_asked_of_the_desk(account, asked):
 def test_removing_a_profile_asks_once_and_deletes_its_key(account, ports, qtbot):
     account.findChild(QAbstractButton, "remove-p2").click()
     assert "its recordings stay" in account.banner.words()
-    with qtbot.waitSignal(account.view_model.profiles.changed):
+    with qtbot.waitSignal(account.content.ended):
         account.banner.button.click()
     assert [entry.profile_id for entry in ProfileStore(ports.config_dir).all()] == ["p1"]
     assert ports.keyring.get("profile/p2/api-key") is None
@@ -132,7 +159,7 @@ def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(acc
 def test_a_profile_named_by_its_address_is_offered_a_name(account, ports, profile, qtbot):
     store = ProfileStore(ports.config_dir)
     store.save(replace(profile, name="127.0.0.1:18180", base_url="http://127.0.0.1:18180"))
-    account.view_model.profiles.read()
+    account.opened(None)
     qtbot.waitUntil(lambda: account.findChild(QAbstractButton, f"better-name-{profile.profile_id}") is not None)
     account.findChild(QAbstractButton, f"better-name-{profile.profile_id}").click()
     qtbot.waitUntil(lambda: account.name.text() == "This computer 2")  # the other profile has the name

@@ -7,11 +7,10 @@ from PySide6.QtWidgets import QLabel
 
 from vbdesk.client.trial_delivery import TrialFailed
 from vbdesk.contract.limits import Bucket
+from vbdesk.desk.account.connection import PricesRead, use_of_plan
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
-from vbdesk.desk.account.view_model import PricesRead
 from vbdesk.desk.account.webhook_card import WebhookCard
-from vbdesk.desk.shell.view_models import account_view_model
 from vbdesk.desk.shell.window_status import credits_words
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -54,16 +53,14 @@ def test_what_the_credits_buy_is_counted_for_every_model(account, qtbot):
 @pytest.mark.parametrize(("kind", "base_url"), [("local", None), ("service", "http://127.0.0.1:18180")])
 def test_the_service_on_this_computer_is_free_and_tells_no_credits(workspace, profile, qtbot, kind, base_url):
     workspace.profile = replace(profile, kind=kind, base_url=base_url)
-    model = account_view_model(workspace)
-    card = PlanCard(model)
+    workspace.flow.context = replace(workspace.flow.context, profile=workspace.profile)
+    card = PlanCard(workspace.flow)
     qtbot.addWidget(card)
-    model.read()
-    qtbot.waitUntil(lambda: model.screen.of(PricesRead).value is not None)
+    qtbot.waitUntil(lambda: card.content.of(PricesRead).value is not None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     card.show_balance(412)
     assert "redit" not in words(card)
     assert credits_words(SyncStatus(True, "", None, 412), workspace.profile) == ""
-    model.deleteLater()
 
 
 def test_credits_of_an_old_answer_are_not_told_as_the_present_ones(profile):
@@ -78,11 +75,11 @@ def test_a_connection_test_renews_the_balance_everywhere(account, workspace, qtb
 
 def test_the_use_of_the_plan_is_that_of_the_budget_that_all_share(account, workspace):
     now = workspace.ports.clock.monotonic()
-    before = {use.bucket: use.used for use in account.view_model.use()}
+    before = {use.bucket: use.used for use in use_of_plan(workspace.flow.context)}
     for _ in range(3):
         workspace.budget.spend(Bucket.POLLING, now)
     account.plan.look()
-    used = {use.bucket: (use.used, use.limit) for use in account.view_model.use()}
+    used = {use.bucket: (use.used, use.limit) for use in use_of_plan(workspace.flow.context)}
     assert used[Bucket.POLLING] == (before[Bucket.POLLING] + 3, 30)
     assert "3 of 30" in words(account.plan)
     bar = account.plan._rows[Bucket.POLLING][0]
@@ -102,9 +99,9 @@ def test_a_webhook_is_set_and_its_address_is_known_the_next_time(account, networ
     card.save.click()
     qtbot.waitUntil(lambda: card.answer.text() == "Set. The service reports finished analyses to this address.")
     assert network.webhooks == [{"url": "https://receiver.example/hook", "secret_key": SECRET}]
-    again = WebhookCard(account.view_model.webhook)
+    again = WebhookCard(workspace.flow)
     qtbot.addWidget(again)
-    account.view_model.webhook.read()
+    again.open()
     qtbot.waitUntil(lambda: "https://receiver.example/hook" in again.state.text())
     assert again.url.text() == "https://receiver.example/hook"
     assert again.secret.text() == ""

@@ -8,9 +8,9 @@ import pytest
 
 from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device
+from vbdesk.desk.account.profiles import RenameProfile
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.shell.view_models import (
-    account_view_model,
     outbox_view_model,
     record_setup_view_model,
     subject_view_model,
@@ -86,28 +86,31 @@ def test_the_microphone_chosen_last_is_remembered(workspace, ports, both_of):
     assert RememberedMicrophone(ports.config_dir / "microphone.json").load() == WantedDevice("Headset", "ALSA")
 
 
-def test_the_service_knows_the_address_that_was_set_last(workspace, network, both_of):
-    account = account_view_model(workspace)
+def test_the_service_knows_the_address_that_was_set_last(account, network, both_of, qtbot):
+    card = account.webhook
+    card.secret.setText("s" * 40)
     with both_of(network, "answer"):
         for number in (1, 2):
-            account.webhook.set(f"https://receiver.example/{number}", "s" * 40)
+            card.url.setText(f"https://receiver.example/{number}")
+            card.save.click()
+            assert not card.save.isEnabled() and not card.try_out.isEnabled()
+            qtbot.waitUntil(card.save.isEnabled)
     assert [sent["url"] for sent in network.webhooks] == ["https://receiver.example/1", "https://receiver.example/2"]
 
 
-def test_the_key_that_was_entered_last_stays(workspace, ports, profile, both_of):
-    account = account_view_model(workspace)
+def test_the_key_that_was_entered_last_stays(account, ports, profile, both_of):
     with both_of(ports.keyring, "set"):
-        account.save_key("first-key")
-        account.save_key("last-key")
+        for key in ("first-key", "last-key"):
+            account.key.setText(key)
+            account.save_button.click()
     assert ports.keyring.get(profile.api_key_name) == "last-key"
 
 
 def test_a_profile_has_the_name_that_was_given_last(workspace, ports, profile, both_of):
     ProfileStore(ports.config_dir).save(profile)
-    account = account_view_model(workspace)
     with both_of(ProfileStore, "rename"):
-        account.profiles.rename(profile.profile_id, "Ward")
-        account.profiles.rename(profile.profile_id, "Ward 4")
+        workspace.flow.commands.do(RenameProfile(profile.profile_id, "Ward"))
+        workspace.flow.commands.do(RenameProfile(profile.profile_id, "Ward 4"))
     assert ProfileStore(ports.config_dir).current() == replace(profile, name="Ward 4")
 
 

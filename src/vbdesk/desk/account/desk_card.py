@@ -1,16 +1,19 @@
 """The card of Account for the desk: colours, text size, language, pedal, data folder."""
 
 from itertools import pairwise
+from typing import Protocol
 
-from PySide6.QtCore import QKeyCombination, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QUrl, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
 
+from vbdesk.capture.protocols import protocol_languages
+from vbdesk.client.update_notice import read_notice_source
 from vbdesk.contract.spoken_language import primary_language
-from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
-from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
+from vbdesk.desk.account.update_notice import UpdateNoticeRead
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.models.language_choice import language_name
-from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
+from vbdesk.desk.models.preferences import PEDAL_KEY, ChangePreferences, Preferences, PreferencesRead
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
@@ -19,19 +22,42 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import Scheme
-from vbdesk.language import N_, _, pgettext
+from vbdesk.language import N_, _, pgettext, translated
 from vbdesk.outbox.library.managed_policy import managed_words
 
+TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
+_TAKEN = {
+    Qt.Key.Key_Space: N_("Space records, stops and plays."),
+    Qt.Key.Key_Escape: N_("Esc leaves what is under way."),
+    Qt.Key.Key_Tab: N_("Tab moves to the next control."),
+    Qt.Key.Key_Backtab: N_("Tab moves to the control before."),
+    Qt.Key.Key_Return: N_("Enter sends a recording."),
+    Qt.Key.Key_Enter: N_("Enter sends a recording."),
+}
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
 _LANGUAGE_WORDS = N_("Of what people read or say aloud. A summary comes in the language that the service is set to.")
 _READING_WORDS = N_("Of this window. The language of prompts does not change with it.")
 
 
-class DeskCard(Card):
-    """Binds `DeskChoices`: every choice is applied and saved immediately; and `UpdateNoticeViewModel`."""
+class ReadingChoice(Protocol):
+    """The language that the window is read in."""
 
-    def __init__(self, model: DeskChoices, updates: UpdateNoticeViewModel | None = None) -> None:
+    tag: str
+    managed: bool
+
+    def choices(self) -> list[tuple[str, str]]:
+        """Tags and names of the languages."""
+
+    def choose(self, tag: str) -> str:
+        """Change it; empty for the system's. Returns why it stays as it is, or nothing."""
+
+
+class DeskCard(Card):
+    """Preferences of the desk: every choice is applied and saved immediately."""
+
+    def __init__(self, flow: ProgramFlow, reading: ReadingChoice | None = None) -> None:
+        """Make it; `reading` is None where the language of the window cannot change."""
         self._theme = app_theme()
         self.scheme = SegmentedChoice(
             _("Colours"),
@@ -42,21 +68,22 @@ class DeskCard(Card):
             ],
         )
         super().__init__(_("This desk"), padding=20)
-        self.model, self.updates = model, updates
+        self._ports, self._reading, self.content = flow.ports, reading, flow.screen(self)
+        self._managed = flow.ports.policy.update_notice is not None
         self._chosen = Preferences()
         self.text_size, self.language = ChoiceField("eye"), ChoiceField("globe")
         self.text_size.addItem(_("As the system"), None)
         for percent in TEXT_SIZES:
             self.text_size.addItem(_("{share:.0%}", share=percent / 100), percent)
         self.language.addItem(_("As the system"), "")
-        for tag in model.languages:
+        for tag in protocol_languages():
             self.language.addItem(language_name(primary_language(tag)), tag)
         self.reading = ChoiceField("globe")
         self.reading.addItem(_("As the system"), "")
-        for tag, name in model.reading.choices() if model.reading is not None else ():
+        for tag, name in reading.choices() if reading is not None else ():
             self.reading.addItem(name, tag)
         self.reading_field = Field(_("Language"), self.reading, help_text=_(_READING_WORDS))
-        if model.reading is not None and model.reading.managed:
+        if reading is not None and reading.managed:
             self.reading.setDisabled(True)
             self.reading_field.set_help(managed_words())
         self.pedal = QKeySequenceEdit()
@@ -68,22 +95,22 @@ class DeskCard(Card):
             inner.setAccessibleName(_("Pedal key"))
         self.pedal_back = quiet_button(_("Back to {key}", key=PEDAL_KEY))
         self.open_folder = secondary_button(_("Open folder"), icon="folder")
+        self.notice = LineField(placeholder="https://")
+        self.notice.setDisabled(self._managed)
+        self.notice_field = Field(_("Notice of new versions"), self.notice, optional=True)
+        self.notice_field.set_help(managed_words() if self._managed else _("Off while empty. Nothing is downloaded."))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(24)
         self._grid.setVerticalSpacing(18)
         self._parts: tuple[QWidget, ...] = (
-            *((self.reading_field,) if model.reading is not None else ()),
+            *((self.reading_field,) if reading is not None else ()),
             Field(_("Text size"), self.text_size, help_text=_("The system's font, or a size of its own for vbdesk.")),
             Field(_("Language of prompts"), self.language, help_text=_(_LANGUAGE_WORDS)),
             self.pedal_field,
+            self.notice_field,
         )
         self.news = Text("", Role.CAPTION, "text2", wrap=True)
         self.news.hide()
-        self.notice = LineField(placeholder="https://")
-        self.notice_field = Field(_("Notice of new versions"), self.notice, optional=True)
-        if updates is not None:
-            self._parts = (*self._parts, self.notice_field)
-            self._show_notice("", "")
         self._columns = 0
         self.body.addWidget(self._colours())
         self.body.addWidget(horizontal_line())
@@ -93,6 +120,10 @@ class DeskCard(Card):
         self.body.addWidget(horizontal_line())
         self.body.addWidget(self._folder())
         self._bind()
+
+    def open(self) -> None:
+        """Show the present preferences, and ask for a new version if that is due."""
+        self.content.show(PreferencesRead())
 
     def fit(self, width: int) -> None:
         """Use two columns if `width` allows."""
@@ -114,21 +145,19 @@ class DeskCard(Card):
         self.reading.activated.connect(self._on_reading)
         self.pedal.editingFinished.connect(self._on_pedal)
         self.pedal_back.clicked.connect(self._on_pedal_back)
-        self.open_folder.clicked.connect(self.model.open_folder)
-        self.model.shown.connect(self.show_choices)
-        if self.updates is not None:
-            self.updates.shown.connect(self._show_notice)
-            self.notice.editingFinished.connect(self._on_notice)
+        self.open_folder.clicked.connect(self._open_folder)
+        self.notice.editingFinished.connect(self._on_notice)
+        self.content.changed.connect(self._show)
         self.scheme.choose(self._theme.scheme.value)
         self.fit(0)
         order = (
             self.scheme.option(Scheme.DARK.value),
-            *((self.reading,) if self.model.reading is not None else ()),
+            *((self.reading,) if self._reading is not None else ()),
             self.text_size,
             self.language,
             self.pedal,
             self.pedal_back,
-            *((self.notice,) if self.updates is not None else ()),
+            self.notice,
             self.open_folder,
         )
         for before, after in pairwise(order):
@@ -147,14 +176,27 @@ class DeskCard(Card):
         box = QHBoxLayout(row)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
-        words = _("Recordings and settings of every profile are in {folder}", folder=self.model.folder)
+        words = _("Recordings and settings of every profile are in {folder}", folder=self._ports.data_dir)
         box.addWidget(Text(words, Role.LABEL, "text2", wrap=True), 1)
         box.addWidget(self.open_folder)
         return row
 
-    @Slot(object)
-    def show_choices(self, chosen: Preferences) -> None:
-        """Show the preferences."""
+    @Slot()
+    def _show(self) -> None:
+        chosen = self.content.of(PreferencesRead).value
+        if chosen is None:
+            return
+        notice = UpdateNoticeRead(chosen.update_notice)
+        if self.content.read(UpdateNoticeRead) != notice:
+            self.content.add(notice)  # and shows what follows
+            return
+        if chosen is not self._chosen:
+            self._show_choices(chosen)
+        snapshot = self.content.of(UpdateNoticeRead)
+        address, news = snapshot.value or ("", "")
+        self._show_notice(address, news or (snapshot.failure.sentence if snapshot.failure else ""))
+
+    def _show_choices(self, chosen: Preferences) -> None:
         self._chosen = chosen
         self.scheme.choose(self._theme.scheme.value)
         place = self.text_size.findData(chosen.text_size)
@@ -167,7 +209,7 @@ class DeskCard(Card):
         self._show_reading()
 
     def _show_reading(self) -> None:
-        tag = self.model.reading.tag if self.model.reading is not None else ""
+        tag = self._reading.tag if self._reading is not None else ""
         self.reading.setCurrentIndex(max(0, self.reading.findData(tag)))
 
     def _show_pedal(self, key: str) -> None:
@@ -176,11 +218,7 @@ class DeskCard(Card):
         blocker.unblock()
         self.pedal_back.setVisible(key != PEDAL_KEY)
 
-    @Slot(str, str)
     def _show_notice(self, address: str, news: str) -> None:
-        managed = self.updates is not None and self.updates.managed
-        self.notice.setDisabled(managed)
-        self.notice_field.set_help(managed_words() if managed else _("Off while empty. Nothing is downloaded."))
         if not self.notice.hasFocus():
             self.notice.setText(address)
             self.notice.setCursorPosition(0)
@@ -189,44 +227,70 @@ class DeskCard(Card):
 
     @Slot()
     def _on_notice(self) -> None:
-        if self.updates is not None and self.notice.isModified():
-            self.notice.setModified(False)
-            self.notice_field.set_fault(self.updates.choose(self.notice.text()))
+        if not self.notice.isModified():
+            return
+        self.notice.setModified(False)
+        try:
+            address = str(read_notice_source(self.notice.text())) if self.notice.text().strip() else ""
+        except ValueError as fault:
+            self.notice_field.set_fault(translated(fault))
+            return
+        self.notice_field.set_fault(None)
+        self._keep(update_notice=address)
 
     @Slot(str)
     def _on_scheme(self, key: str) -> None:
-        self.model.choose_scheme(Scheme(key))
+        self._theme.set_scheme(Scheme(key))
+        self._keep(scheme=Scheme(key))
 
     @Slot(int)
     def _on_text_size(self, place: int) -> None:
-        self.model.choose_text_size(self.text_size.itemData(place))
+        percent = self.text_size.itemData(place)
+        self._theme.set_text_size(None if percent is None else percent / 100)
+        self._keep(text_size=percent)
 
     @Slot(int)
     def _on_language(self, place: int) -> None:
-        self.model.choose_language(self.language.itemData(place))
+        self._keep(language=self.language.itemData(place))
 
     @Slot(int)
     def _on_reading(self, place: int) -> None:
-        if self.model.reading is not None:
-            why = self.model.reading.choose(self.reading.itemData(place))
+        if self._reading is not None:
+            why = self._reading.choose(self.reading.itemData(place))
             self.reading_field.set_fault(why or None)
             if why:
                 self._show_reading()
 
     @Slot()
     def _on_pedal(self) -> None:
-        if self.pedal.keySequence() == QKeySequence(self._chosen.pedal_key):
-            return
-        fault = self._choose_pedal(self.pedal.keySequence())
-        self.pedal_field.set_fault(fault)
-        if fault is not None:
-            self._show_pedal(self._chosen.pedal_key)
+        if self.pedal.keySequence() != QKeySequence(self._chosen.pedal_key):
+            self._choose_pedal(self.pedal.keySequence())
 
     @Slot()
     def _on_pedal_back(self) -> None:
-        self.pedal_field.set_fault(None)
         self._choose_pedal(QKeySequence(PEDAL_KEY))
 
-    def _choose_pedal(self, keys: QKeySequence) -> str | None:
-        first: QKeyCombination | None = None if keys.isEmpty() else keys[0]  # type: ignore[index]  # not in the stubs
-        return self.model.choose_pedal(first, keys.toString(QKeySequence.SequenceFormat.PortableText))
+    def _choose_pedal(self, keys: QKeySequence) -> None:
+        fault = _pedal_fault(keys)
+        self.pedal_field.set_fault(fault)
+        if fault is None:
+            self._keep(pedal_key=keys.toString(QKeySequence.SequenceFormat.PortableText))
+        else:
+            self._show_pedal(self._chosen.pedal_key)
+
+    @Slot()
+    def _open_folder(self) -> None:
+        self._ports.open_page(QUrl.fromLocalFile(str(self._ports.data_dir)).toString())
+
+    def _keep(self, **changes: object) -> None:
+        self.content.do(ChangePreferences(changes))
+
+
+def _pedal_fault(keys: QKeySequence) -> str | None:
+    """Why the foot pedal cannot send these keys; None if it can."""
+    if keys.isEmpty():
+        return _("Press the pedal, or a key.")
+    key = keys[0]  # type: ignore[index]  # not in the stubs
+    if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:
+        return " ".join((_(_TAKEN[key.key()]), _("Choose another key.")))
+    return None

@@ -11,15 +11,14 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Read
-from vbdesk.desk.flow.tasks import Failure, TaskContext
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import Field, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _, message, translated
-from vbdesk.outbox.library.disk_faults import file_sentence
+from vbdesk.language import _, message
 from vbdesk.report.letterhead import MAX_LINE, MAX_LINES, MAX_LOGO_BYTES, Letterhead
 
 _FIELD_WIDTH = 180  # at 100 % text
@@ -109,7 +108,7 @@ class LetterheadCard(QWidget):
     def show_letterhead(self) -> None:
         """Show what is stored."""
         known, unreadable = self._known, self._screen.of(LetterheadRead).unreadable
-        self.fault.setText("" if unreadable is None else _words(unreadable))
+        self.fault.setText("" if unreadable is None else unreadable.sentence)
         self.fault.setVisible(unreadable is not None)
         if not self.name.hasFocus():
             self.name.setText(known.name if known else "")
@@ -155,14 +154,5 @@ class LetterheadCard(QWidget):
         if outcome.failure is None:
             self._screen.show(LetterheadRead())
         else:
-            self.fault.setText(_words(outcome.failure))
+            self.fault.setText(outcome.sentence)
             self.fault.show()
-
-
-def _words(failure: Failure) -> str:
-    match failure.error:
-        case ValueError():
-            return translated(failure.error)
-        case OSError():
-            return translated(file_sentence(failure.error))
-    return failure.sentence

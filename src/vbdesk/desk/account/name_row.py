@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.account.profiles_model import ProfileLine
+from vbdesk.desk.account.profiles import ProfileLine
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import LineField
 from vbdesk.language import _

@@ -3,23 +3,26 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.app_lock_card import AppLockCard
+from vbdesk.desk.account.connection import AskCredits, FhirLoginRead, SaveKey
 from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
-from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.desk_card import DeskCard, ReadingChoice
 from vbdesk.desk.account.letterhead_card import LetterheadCard
 from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
-from vbdesk.desk.account.profiles_model import ProfileLine
+from vbdesk.desk.account.profiles import ProfileLine, ProfilesRead, RemoveProfile, RenameProfile
 from vbdesk.desk.account.recording_rules import WriteDiagnostics
 from vbdesk.desk.account.recording_rules_cards import RulesCards
-from vbdesk.desk.account.view_model import AccountViewModel, FhirLoginRead
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
@@ -56,8 +59,13 @@ class AccountPage(QWidget):
 
     Attributes:
         built: whether all cards are made.
+        content: profiles and the FHIR server; each card has its own.
+
+    Signals:
+        profiles_renamed: (list[Profile]) all profiles, after one got another name.
     """
 
+    profiles_renamed = Signal(object)
     plan: PlanCard
     consent: ConsentRulesCard
     rules: RulesCards
@@ -66,12 +74,21 @@ class AccountPage(QWidget):
     fhir: Text
     desk: DeskCard
 
-    def __init__(self, view_model: AccountViewModel, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        navigator: Navigator,
+        app_lock: AppLock | None = None,
+        reading: ReadingChoice | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Make it; `app_lock` and `reading` are None in a program without them."""
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self._flow, self._profile, self._sync = flow, flow.context.profile, flow.context.sync
+        self._navigator, self._lock, self._reading = navigator, app_lock, reading
+        self.content, self._test_of_key = flow.screen(self), flow.screen(self)
         self._lines: tuple[ProfileLine, ...] = ()
         self._renaming: str | None = None
         self.built, self._in_front, self._at_language = False, False, False
@@ -135,12 +152,12 @@ class AccountPage(QWidget):
         self._at_language = argument == _AT_LANGUAGE
         self.banner.clear()
         if self.built:
-            self._show_status(self.view_model.status)
-            self.view_model.read()
-            self.consent.open()
-            self.rules.open()
-            if self.view_model.app_lock is not None:
-                self.view_model.app_lock.read()
+            self._show_status(self._sync.status)
+            self.content.show(ProfilesRead(), FhirLoginRead())
+            for card in (self.consent, self.rules, self.webhook, self.desk):
+                card.open()
+            if self._lock is not None:
+                self._lock.read()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -189,17 +206,11 @@ class AccountPage(QWidget):
         self._area.ensureWidgetVisible(self.desk.reading, 0, _AROUND)
 
     def _bind(self) -> None:
-        view_model = self.view_model
-        view_model.profiles.changed.connect(self._show_profiles)
-        view_model.status_changed.connect(self._show_status)
-        view_model.tested.connect(self._on_tested)
-        view_model.key_saved.connect(self._on_key_saved)
-        view_model.failed.connect(self._on_failed)
-        view_model.profiles.failed.connect(self._on_failed)
-        self.rules.content.ended.connect(self._on_ended)
-        self.consent.content.ended.connect(self._on_ended)
-        view_model.choices.failed.connect(self._on_failed)
-        self._show_status(view_model.status)
+        self._sync.status_changed.connect(self._show_status)
+        self._test_of_key.ended.connect(self._on_tested)
+        self.content.changed.connect(self._show_content)
+        for card in (self, self.consent, self.rules, self.desk):
+            card.content.ended.connect(self._on_ended)
 
     @Slot(str)
     def show_section(self, key: str) -> None:
@@ -221,36 +232,35 @@ class AccountPage(QWidget):
         return self._headings[key]
 
     def _plan_card(self) -> QWidget:
-        self.plan = PlanCard(self.view_model)
+        self.plan = PlanCard(self._flow)
         return self.plan
 
     def _rules_card(self) -> QWidget:
-        self.rules = RulesCards(self.view_model.flow)
+        self.rules = RulesCards(self._flow)
         return self.rules
 
     def _consent_card(self) -> QWidget:
-        self.consent = ConsentRulesCard(self.view_model.flow)
+        self.consent = ConsentRulesCard(self._flow)
         return self.consent
 
     def _letterhead_card(self) -> QWidget:
-        self.letterhead = LetterheadCard(self.view_model.flow)
+        self.letterhead = LetterheadCard(self._flow)
         return self.letterhead
 
     def _desk_card(self) -> QWidget:
-        self.desk = DeskCard(self.view_model.choices, self.view_model.updates)
+        self.desk = DeskCard(self._flow, self._reading)
         return self.desk
 
     def _lock_cards(self) -> list[Callable[[], QWidget]]:
-        lock = self.view_model.app_lock
-        if lock is None:
+        if self._lock is None:
             return []
         return [
-            partial(AppLockCard, lock, offered=self.view_model.profile.secrets != "session"),
-            partial(PassphraseCard, self.view_model.passphrase, lock),
+            partial(AppLockCard, self._lock, offered=self._profile.secrets != "session"),
+            partial(PassphraseCard, self._flow, self._lock),
         ]
 
     def _webhook_card(self) -> QWidget:
-        self.webhook = WebhookCard(self.view_model.webhook)
+        self.webhook = WebhookCard(self._flow)
         return self.webhook
 
     def _fhir_card(self) -> QWidget:
@@ -259,16 +269,20 @@ class AccountPage(QWidget):
         self.fhir = Text("", Role.BODY, "text2", wrap=True)
         card.body.addWidget(Text(_("FHIR server"), Role.CARD_TITLE))
         card.body.addWidget(self.fhir)
-        self.view_model.screen.changed.connect(self._show_fhir)
         return card
 
     @Slot()
-    def _show_fhir(self) -> None:
-        snapshot = self.view_model.screen.of(FhirLoginRead)
+    def _show_content(self) -> None:
+        lines = self.content.of(ProfilesRead)
+        if lines.value is not None and lines.value is not self._lines:
+            self._show_profiles(lines.value)
+        if lines.unreadable is not None:
+            self._on_failed(lines.unreadable.sentence)
+        snapshot = self.content.of(FhirLoginRead)
         self.fhir.setText(snapshot.unreadable.sentence if snapshot.unreadable else snapshot.value or "")
 
     def _connection_card(self) -> Card:
-        profile = self.view_model.profile
+        profile = self._profile
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button(_("Test connection"), icon="refresh")
         self.test_button.clicked.connect(self._test)
@@ -277,7 +291,7 @@ class AccountPage(QWidget):
         where = _("The service on this computer") if profile.kind == "local" else profile.base_url or ""
         account = _("{service} · account {account}", service=where, account=profile.account_id)
         card.body.addWidget(Text(account, Role.LABEL, "text2", wrap=True))
-        if self.view_model.profiles.policy.is_service(profile.base_url):
+        if self._flow.ports.policy.is_service(profile.base_url):
             card.body.addWidget(ManagedNote())
         card.body.addWidget(self.connection)
         self.key = SecretField()
@@ -304,7 +318,6 @@ class AccountPage(QWidget):
         card.body.addLayout(self._profiles)
         return card
 
-    @Slot(object)
     def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
         self._lines = lines
         _clear(self._profiles)
@@ -337,7 +350,7 @@ class AccountPage(QWidget):
             text = _("Call it “{name}”", name=shown_name(entry.suggested_name))
             better = quiet_button(text, size=ButtonSize.ROW)
             better.setObjectName(f"better-name-{entry.profile_id}")
-            better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))
+            better.clicked.connect(partial(self._rename, entry.profile_id, entry.suggested_name))
             yield better
         rename = quiet_button(_("Rename"), size=ButtonSize.ROW)
         rename.setAccessibleName(_("Rename {name}", name=entry.name))
@@ -355,7 +368,7 @@ class AccountPage(QWidget):
         switch = secondary_button(_("Switch"), size=ButtonSize.ROW)
         switch.setAccessibleName(_("Switch to {name}", name=entry.name))
         switch.setObjectName(f"switch-{entry.profile_id}")
-        switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
+        switch.clicked.connect(partial(self._navigator.open, "profile", entry.profile_id))
         yield remove
         yield switch
 
@@ -374,7 +387,7 @@ class AccountPage(QWidget):
     @Slot(str, str)
     def _rename(self, profile_id: str, name: str) -> None:
         self._renaming = None
-        self.view_model.profiles.rename(profile_id, name)
+        self.content.do(RenameProfile(profile_id, name))
 
     def _name_row(self, entry: ProfileLine) -> QWidget:
         row = NameRow(entry)
@@ -386,7 +399,7 @@ class AccountPage(QWidget):
         self.banner.say(
             Tone.WARN,
             _("Remove {name}? Its key is deleted from this computer; its recordings stay.", name=entry.name),
-            NoticeAction(_("Remove"), partial(self.view_model.profiles.remove, entry.profile_id)),
+            NoticeAction(_("Remove"), partial(self.content.do, RemoveProfile(entry.profile_id))),
             topic=_REMOVAL,
         )
 
@@ -399,21 +412,26 @@ class AccountPage(QWidget):
         if status.on_hold is not Fix.UNLOCK_KEYRING:
             self.banner.withdraw(_KEYRING)
         elif self.banner.topic != _REMOVAL:
-            again = NoticeAction(_("Try again"), self.view_model.try_again)
+            again = NoticeAction(_("Try again"), self._flow.context.connection.try_again)
             self.banner.say(Tone.WARN, translated(status.sentence), again, topic=_KEYRING)
 
     @Slot()
     def _test(self) -> None:
+        self._test_key("")
+
+    def _test_key(self, key: str) -> None:
+        """Test a key, or the stored one; the answer about another one arrives no more."""
+        self._test_of_key.clear()
         self.test_button.setEnabled(False)
         self.connection.setText(_("Asking the service"))
         self.connection.set_ink("text2")
-        self.view_model.test()
+        self._test_of_key.do(AskCredits(key))
 
     @Slot(object)
     def _on_tested(self, outcome: CommandOutcome) -> None:
         self.test_button.setEnabled(True)
         if isinstance(outcome.done.found, int):
-            self.plan.show_balance(outcome.done.found)
+            self._sync.take_in_credits(outcome.done.found)
         self.connection.setText(outcome.sentence)
         self.connection.set_ink("ok" if outcome.failure is None else "warn")
 
@@ -423,16 +441,14 @@ class AccountPage(QWidget):
             self.key_field.set_fault(_("Enter the key first."))
             return
         self.key_field.set_fault(None)
-        self.view_model.save_key(self.key.text())
-
-    @Slot()
-    def _on_key_saved(self) -> None:
-        self.key.clear()
-        self._test()
+        self._test_of_key.clear()
+        self.test_button.setEnabled(True)
+        self._show_status(self._sync.status)
+        self.content.do(SaveKey(self.key.text().strip()))
 
     @Slot()
     def _add(self) -> None:
-        self.view_model.profiles.add()
+        self._navigator.open("profile", None)
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -440,11 +456,20 @@ class AccountPage(QWidget):
 
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:
-        if outcome.failure is not None:
-            self._on_failed(outcome.sentence)
-        elif isinstance(outcome.command, WriteDiagnostics):
-            file = outcome.command.file
-            self.banner.say_saved(_("The diagnostics were written to {file}.", file=file), file)
+        match outcome:
+            case CommandOutcome(failure=None, command=WriteDiagnostics(file)):
+                self.banner.say_saved(_("The diagnostics were written to {file}.", file=file), file)
+            case CommandOutcome(failure=None, command=RenameProfile()):
+                self._show_profiles(self._lines)
+                self.profiles_renamed.emit(outcome.done.found)
+            case CommandOutcome(failure=None, command=SaveKey(key)):
+                self._flow.context.connection.try_again()
+                self.key.clear()
+                self._test_key(key)
+            case CommandOutcome(failure=None):
+                pass
+            case _:
+                self._on_failed(outcome.sentence)
 
 
 def _where_kept(secrets: str) -> str:

@@ -1,10 +1,17 @@
 """The card of Account to change the passphrase of this computer."""
 
+from dataclasses import dataclass, field
+
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done, Work
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.models.app_lock import AppLock, LockChoice
-from vbdesk.desk.models.unlocking import PassphraseViewModel, passphrase_fault
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.unlocking import passphrase_fault
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
@@ -15,12 +22,25 @@ from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _
 
 
-class PassphraseCard(QWidget):
-    """Binds `PassphraseViewModel`; shown while a passphrase opens the keys."""
+@dataclass(frozen=True)
+class ChangePassphrase(Command):
+    """Choose another passphrase."""
 
-    def __init__(self, model: PassphraseViewModel, lock: AppLock) -> None:
+    old: str = field(repr=False)
+    new: str = field(repr=False)
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        ServiceKeys(context.ports).change_passphrase(self.old, self.new)
+        return Done()
+
+
+class PassphraseCard(QWidget):
+    """Shown while a passphrase opens the keys."""
+
+    def __init__(self, flow: ProgramFlow, lock: AppLock) -> None:
         super().__init__()
-        self._model = model
+        self._work = Work(flow.commands, self)
         self.change = secondary_button(_("Change the passphrase"), icon="key")
         self.save, self.cancel = secondary_button(_("Save the passphrase")), quiet_button(_("Cancel"))
         self.old, self.new, self.repeated = SecretField(), SecretField(), SecretField()
@@ -34,9 +54,8 @@ class PassphraseCard(QWidget):
         self.cancel.clicked.connect(self._end)
         self.save.clicked.connect(self._save)
         self.repeated.returnPressed.connect(self._save)
-        model.busy_changed.connect(self._form.setDisabled)
-        model.changed.connect(self._on_changed)
-        model.failed.connect(self._on_failed)
+        self._work.busy_changed.connect(self._form.setDisabled)
+        self._work.ended.connect(self._on_ended)
         lock.changed.connect(self._show_choice)
         self._show_choice(lock.choice)
         self._end()
@@ -49,8 +68,8 @@ class PassphraseCard(QWidget):
         fields = QVBoxLayout(self._form)
         fields.setContentsMargins(0, 0, 0, 0)
         fields.setSpacing(14)
-        for field in (self.old_field, self.new_field, Field(_("New passphrase again"), self.repeated)):
-            fields.addWidget(field)
+        for row in (self.old_field, self.new_field, Field(_("New passphrase again"), self.repeated)):
+            fields.addWidget(row)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(self.cancel)
@@ -87,13 +106,12 @@ class PassphraseCard(QWidget):
         self.new_field.set_fault(fault)
         if fault is None:
             self.banner.clear()
-            self._model.change(self.old.text(), self.new.text())
+            self._work.start(ChangePassphrase(self.old.text(), self.new.text()))
 
-    @Slot()
-    def _on_changed(self) -> None:
+    @Slot(object)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is not None:
+            self.banner.say(Tone.FAIL, outcome.sentence)
+            return
         self._end()
         self.banner.say(Tone.OK, _("The passphrase is changed. Use it from the next start on."))
-
-    @Slot(str)
-    def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence)

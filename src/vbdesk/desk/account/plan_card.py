@@ -5,7 +5,8 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.account.view_model import AccountViewModel, PriceList, PricesRead, Use
+from vbdesk.desk.account.connection import PriceList, PricesRead, Use, use_of_plan
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
@@ -27,11 +28,11 @@ _RIGHT = Qt.AlignmentFlag.AlignRight
 class PlanCard(Card):
     """Credits, prices, and the plan's three counters, updated while the card is visible."""
 
-    def __init__(self, model: AccountViewModel) -> None:
+    def __init__(self, flow: Flow) -> None:
         self._theme = app_theme()
-        self._free = model.profile.on_this_computer
+        self._context, profile = flow.context, flow.context.profile
+        self._free = profile.on_this_computer
         super().__init__(_("Requests") if self._free else _("Credits and plan"), padding=20)
-        self.model = model
         self._prices: PriceList | None = None
         self._balance: int | None = None
         self.credits = Text("–", Role.FIGURE)
@@ -51,21 +52,22 @@ class PlanCard(Card):
             self.body.addLayout(self._table)
             self.body.addWidget(self.note)
             self.body.addWidget(horizontal_line())
-        plan = model.profile.plan.value.capitalize()  # a product's name
+        plan = profile.plan.value.capitalize()  # a product's name
         said = _("{plan} plan: requests of the last minute, made by this program", plan=plan)
         self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))
         self._use = QGridLayout()
         self._use.setHorizontalSpacing(16)
         self._use.setVerticalSpacing(8)
         self._use.setColumnStretch(1, 1)
-        self._rows = {use.bucket: self._use_row(place, use) for place, use in enumerate(model.use())}
+        self._rows = {use.bucket: self._use_row(place, use) for place, use in enumerate(use_of_plan(self._context))}
         self.body.addLayout(self._use)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_EVERY_MS)
         self._timer.timeout.connect(self.look)
         self._fit()
-        self._screen = model.screen
-        self._screen.changed.connect(self._show_prices)
+        self.content = flow.screen(self)
+        self.content.changed.connect(self._show_prices)
+        self.content.show(PricesRead())
 
     def show_balance(self, balance: int | None) -> None:
         """Show the credits; None if unknown."""
@@ -78,7 +80,7 @@ class PlanCard(Card):
     @Slot()
     def look(self) -> None:
         """Update the counters."""
-        for use in self.model.use():
+        for use in use_of_plan(self._context):
             bar, figure = self._rows[use.bucket]
             bar.show_share(use.used / use.limit)
             figure.setText(_("{used} of {limit:,}", used=use.used, limit=use.limit))
@@ -122,7 +124,7 @@ class PlanCard(Card):
 
     @Slot()
     def _show_prices(self) -> None:
-        prices = self._screen.of(PricesRead).value
+        prices = self.content.of(PricesRead).value
         if prices is not None and prices != self._prices:
             self._prices = prices
             self._fill()

@@ -1,12 +1,15 @@
 """The card of Account for the webhook."""
 
-from datetime import datetime
+import secrets
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout
 
+from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.clock import local_now
-from vbdesk.desk.account.webhook_model import WebhookViewModel
+from vbdesk.desk.account.webhook import SetWebhook, TryWebhook, WebhookRead
+from vbdesk.desk.flow.commands import CommandOutcome, Work
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
@@ -16,7 +19,7 @@ from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
 from vbdesk.language import N_, _, joined, pgettext
 
-_MAKING_WIDTH = 150
+_MAKING_WIDTH, _SECRET_BYTES = 150, 32
 _WORDS = N_("The service can report every finished job of this account to your program, signed with your secret.")
 _LIMITS = N_(
     "No program can read the webhook or its deliveries from the service. To see deliveries or to remove the "
@@ -25,11 +28,11 @@ _LIMITS = N_(
 
 
 class WebhookCard(Card):
-    """Binds `WebhookViewModel`."""
+    """Sets the webhook and tests its receiver."""
 
-    def __init__(self, model: WebhookViewModel) -> None:
+    def __init__(self, flow: Flow) -> None:
         super().__init__(_("Webhook"), padding=20)
-        self.model = model
+        self._content, self._work = flow.screen(self), Work(flow.commands, self)
         self.url, self.secret = LineField(placeholder="https://"), SecretField()
         self.url_field = Field(_("Webhook address"), self.url)
         self.secret_field = Field(
@@ -65,9 +68,13 @@ class WebhookCard(Card):
                 wrap=True,
             )
         )
-        model.known.connect(self._show_known)
-        model.faults.connect(self._show_faults)
-        model.answered.connect(self._show_answer)
+        self._content.changed.connect(self._show_known)
+        self._work.busy_changed.connect(self._show_busy)
+        self._work.ended.connect(self._show_answer)
+
+    def open(self) -> None:
+        """Show the address that was set from here."""
+        self._content.show(WebhookRead())
 
     def left(self) -> None:
         """Clear the secret when the page is left."""
@@ -76,46 +83,45 @@ class WebhookCard(Card):
 
     @Slot()
     def _on_make(self) -> None:
-        self.secret.setText(self.model.new_secret())
+        self.secret.setText(secrets.token_urlsafe(_SECRET_BYTES))
         self.secret.setFocus()
 
     @Slot()
     def _on_try(self) -> None:
-        self._ask(pgettext("progress", "Sending"))
-        self.model.try_out(self.url.text().strip(), self.secret.text())
+        if self._right():
+            self._say(pgettext("progress", "Sending"), "text2")
+            self._work.start(TryWebhook(self.url.text().strip(), self.secret.text()))
 
     @Slot()
     def _on_set(self) -> None:
-        self._ask(_("Asking the service"))
-        self.model.set(self.url.text().strip(), self.secret.text())
+        if self._right():
+            self._say(_("Asking the service"), "text2")
+            self._work.start(SetWebhook(self.url.text().strip(), self.secret.text()))
 
-    def _ask(self, words: str) -> None:
-        self._say(words, "text2")
+    def _right(self) -> bool:
+        """Whether address and secret can be used; shows why not."""
+        faults = webhook_faults(self.url.text().strip(), self.secret.text())
+        for field, fault in zip((self.url_field, self.secret_field), faults, strict=True):
+            field.set_fault(fault)
+        self.answer.hide()
+        return faults == (None, None)
+
+    @Slot()
+    def _show_known(self) -> None:
+        known = self._content.of(WebhookRead).value
+        if known is not None:
+            url, at = known
+            self.state.setText(_("Set from this computer ({time}): {url}", time=day_and_time(at, local_now()), url=url))
+            self.url.setText(self.url.text() or url)
+
+    @Slot(bool)
+    def _show_busy(self, busy: bool) -> None:
         for button in (self.try_out, self.save):
-            button.setEnabled(False)
+            button.setDisabled(busy)
 
-    @Slot(str, object)
-    def _show_known(self, url: str, at: datetime) -> None:
-        self.state.setText(_("Set from this computer ({time}): {url}", time=day_and_time(at, local_now()), url=url))
-        if not self.url.text() or self.url.text().strip() == url:
-            self.url.setText(url)
-
-    @Slot(object, object)
-    def _show_faults(self, url: str | None, secret: str | None) -> None:
-        self.url_field.set_fault(url)
-        self.secret_field.set_fault(secret)
-        if url or secret:
-            self.answer.hide()
-            self._free()
-
-    @Slot(bool, str)
-    def _show_answer(self, well: bool, sentence: str) -> None:
-        self._free()
-        self._say(sentence, "ok" if well else "fail")
-
-    def _free(self) -> None:
-        for button in (self.try_out, self.save):
-            button.setEnabled(True)
+    @Slot(object)
+    def _show_answer(self, outcome: CommandOutcome) -> None:
+        self._say(outcome.sentence, "ok" if outcome.done.found else "fail")
 
     def _say(self, sentence: str, ink: str) -> None:
         self.answer.setText(sentence)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import ErrorKind
-from vbdesk.language import message, translated
+from vbdesk.language import Message, message, translated
 from vbdesk.outbox.library.disk_faults import disk_fault, file_sentence, refused_sentence
 
 T = TypeVar("T")
@@ -58,11 +58,13 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
-        """Describe an error; errors of our own packages have their own sentences."""
+        """Describe an error; errors of our own packages, and values that we refuse, have their own sentences."""
         if type(error).__module__.startswith("vbdesk."):
             kind = getattr(error, "kind", None)
             remedy = Remedy(kind.value) if isinstance(kind, ErrorKind) else Remedy.NEEDS_ATTENTION
             return cls(error, remedy, error)
+        if isinstance(error, ValueError) and error.args and isinstance(error.args[0], Message):
+            return cls(error, Remedy.NEEDS_ATTENTION, error)
         fault = disk_fault(error)
         if fault is not None:
             return cls(refused_sentence(fault), Remedy.RETRYABLE, error)

@@ -13,6 +13,7 @@ class Changed(Enum):
     LIBRARY = auto()  # a recording, a subject's notes, a consent or a setting
     STATUS = auto()  # the connection, what holds the queue, or the network
     TRAJECTORIES = auto()  # a subject has a newer trajectory
+    SETTINGS = auto()  # profiles, preferences or the webhook
     ARRIVED = auto()  # a recording has its result
 
 

@@ -1,7 +1,7 @@
 """The user's preferences for the desk, in one small file."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,11 @@ from typing import Any
 from filelock import FileLock
 
 from vbdesk.client.update_notice import version_key
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.outbox.profiles.shared_files import replace_shared
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
@@ -107,6 +112,27 @@ class PreferenceStore:
             changed = replace(self.load(), **choices)
             self.save(changed)
         return changed
+
+
+@dataclass(frozen=True)
+class PreferencesRead(Read[Preferences]):
+    """The preferences."""
+
+    topics = frozenset({Changed.SETTINGS})
+
+    def here(self, context: ProgramContext, before: object, task: TaskContext) -> Preferences:  # noqa: D102
+        return PreferenceStore(context.ports.config_dir).load()
+
+
+@dataclass(frozen=True)
+class ChangePreferences(Command):
+    """Save the preferences that are named, and keep the others."""
+
+    changes: Mapping[str, Any]
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        PreferenceStore(context.ports.config_dir).change(**self.changes)
+        return Done(touched=frozenset({Changed.SETTINGS}))
 
 
 def _text_size(found: Any) -> int | None:

@@ -203,38 +203,3 @@ class RecoveryOfferViewModel(QObject):
     def _on_not_noted(self, failure: Failure) -> None:
         """Continue; the key is offered again at the next start."""
         self.finished.emit()
-
-
-class PassphraseViewModel(QObject):
-    """Changes the passphrase of this computer.
-
-    Signals:
-        busy_changed: (bool) whether it is being changed.
-        changed: the passphrase was changed.
-        failed: (str) why it was not.
-    """
-
-    busy_changed = Signal(bool)
-    changed = Signal()
-    failed = Signal(str)
-
-    def __init__(self, keys: ServiceKeys, tasks: TaskOwner, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._keys, self._tasks = keys, tasks
-
-    def change(self, old: str, new: str) -> None:
-        """Choose another passphrase."""
-        self.busy_changed.emit(True)
-        self._tasks.start(
-            lambda context: self._keys.change_passphrase(old, new), self._on_changed, self._on_failed, name="passphrase"
-        )
-
-    @Slot(object)
-    def _on_changed(self, _: None) -> None:
-        self.busy_changed.emit(False)
-        self.changed.emit()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.busy_changed.emit(False)
-        self.failed.emit(failure.sentence)

@@ -10,7 +10,6 @@ from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.view_models import (
-    account_view_model,
     cohort_group_view_model,
     cohort_view_model,
     compare_view_model,
@@ -52,7 +51,9 @@ def build_cohort_page(workspace: Workspace, parent: QWidget | None = None) -> Co
 
 def build_account_page(workspace: Workspace, parent: QWidget | None = None) -> AccountPage:
     """Build Account."""
-    return AccountPage(account_view_model(workspace), parent)
+    page = AccountPage(workspace.flow, workspace.navigator, workspace.app_lock, workspace.reading, parent)
+    page.profiles_renamed.connect(workspace.profiles_renamed)
+    return page
 
 
 def build_subject_page(workspace: Workspace, parent: QWidget | None = None) -> SubjectPage:

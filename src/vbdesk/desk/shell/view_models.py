@@ -4,19 +4,11 @@ from collections.abc import Callable
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.recorder import Recorder, Take
-from vbdesk.desk.account.desk_settings import DeskChoices
-from vbdesk.desk.account.profiles_model import ProfilesViewModel
-from vbdesk.desk.account.update_notice_model import UpdateNoticeViewModel
-from vbdesk.desk.account.view_model import AccountViewModel
-from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel, PairPlayback
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.check_model import TakeReviewViewModel
@@ -28,10 +20,8 @@ from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
-from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.imports.take_check import TakeCheck
-from vbdesk.outbox.profiles.profiles import ProfileStore
 
 
 def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
@@ -115,30 +105,6 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
 def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
     """One group read as a cohort."""
     return CohortGroupViewModel(workspace.flow)
-
-
-def account_view_model(workspace: Workspace) -> AccountViewModel:
-    """Account, with its cards."""
-    profile, ports, library = workspace.profile, workspace.ports, workspace.library
-    tasks = workspace.tasks
-    profiles = ProfilesViewModel(
-        profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator, ports.policy
-    )
-    profiles.renamed.connect(workspace.profiles_renamed)
-    return AccountViewModel(
-        workspace.flow,
-        profile,
-        profiles,
-        WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
-        DeskChoices(
-            PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks, workspace.reading
-        ),
-        PassphraseViewModel(ServiceKeys(ports), tasks),
-        workspace.app_lock,
-        updates=UpdateNoticeViewModel(
-            PreferenceStore(ports.config_dir), ports.policy, ports.ask_for_notice, ports.clock, tasks
-        ),
-    )
 
 
 def subject_view_model(workspace: Workspace) -> SubjectViewModel:

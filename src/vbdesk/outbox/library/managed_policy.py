@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from vbdesk.client.update_notice import NoticeSource, read_notice_source
 from vbdesk.data_files import DataFileError, read_toml
-from vbdesk.language import N_, Message, _, available_languages, joined, language_of, message, system_reason
+from vbdesk.language import N_, Message, available_languages, joined, language_of, message, system_reason, translated
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule
 from vbdesk.outbox.profiles.profiles import LONGEST_NAME
@@ -37,6 +37,7 @@ MAC_FILE = "org.vbdesk.desk.plist"
 LINUX_FILE = Path("/etc/vbdesk/policy.toml")
 LONGEST_LOCK_AFTER = 24 * 60
 LONGEST_KEPT_DAYS = 3650
+MANAGED = message("Set by your organisation.")
 LARGEST_FILE = 10**6
 """Bytes; a policy has a few hundred."""
 OFF = "off"
@@ -112,7 +113,7 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
 
 def managed_words() -> str:
     """Why a value cannot be changed."""
-    return _("Set by your organisation.")
+    return translated(MANAGED)
 
 
 @dataclass(frozen=True, slots=True)
