@@ -1,17 +1,19 @@
 """Headers on every authenticated response that announce what this service adds to the interface.
 
 A client retries a submit after a lost response only if it saw before that keys are kept: a service without idempotency
-keys would analyse and charge twice. It sends the fields of the language only where they are announced.
+keys would analyse and charge twice. It sends the fields of the language and `client_ref` only where they are
+announced.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vbdesk.contract.idempotency import RETENTION_HEADER, RETENTION_S
-from vbdesk.contract.spoken_language import ANNOUNCEMENT, ANNOUNCEMENT_HEADER
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD, RETENTION_HEADER, RETENTION_S
+from vbdesk.contract.spoken_language import ANNOUNCEMENT_HEADER, LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 
+_FIELDS = (LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD, CLIENT_REF_FIELD)
 _PROMISES = [
     (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode()),
-    (ANNOUNCEMENT_HEADER.lower().encode(), ANNOUNCEMENT.encode()),
+    (ANNOUNCEMENT_HEADER.lower().encode(), ", ".join(_FIELDS).encode()),
 ]
 
 

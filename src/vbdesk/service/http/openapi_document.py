@@ -34,8 +34,7 @@ _IDEMPOTENCY = {
     "in": "header",
     "required": False,
     "description": "Any text. The same request with the same key within 24 hours answers the first job again "
-    "and charges once. Another recording, target, group or option with it is 409 `CONFLICT`; "
-    "time and webhook stay those of the first request.",
+    "and charges once. Another recording, target, group, time, option or webhook with it is 409 `CONFLICT`.",
     "schema": {"type": "string", "maxLength": 255},
 }
 _UPLOAD_REF = "0198f0c2-70aa-7b11-8d3c-5a0c4e2f1b02"

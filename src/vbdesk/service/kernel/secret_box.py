@@ -32,7 +32,7 @@ from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
 WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
-"""The purpose of encrypted webhook secrets."""
+"""The purpose of encrypted webhook secrets, and of the keys that digest references."""
 _NONCE_BYTES = 12
 _ROOT_KEY_BYTES = 32
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)

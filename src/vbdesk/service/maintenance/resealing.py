@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.jobs import client_ref_keys, jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
@@ -19,6 +19,7 @@ _SEALED: tuple[tuple[sa.Column[str], sa.Column[Any]], ...] = (
     (account_webhooks.c.account_id, account_webhooks.c.secret),
     (jobs.c.job_id, jobs.c.webhook_secret),
     (webhook_deliveries.c.delivery_id, webhook_deliveries.c.secret),
+    (client_ref_keys.c.account_id, client_ref_keys.c.sealed),
 )
 """Encrypted secrets: key of the row, column. Deliveries follow jobs, whose secrets they copy."""
 
@@ -53,7 +54,7 @@ def any_sealed(database: Database) -> bool:
 def forget_sealed(database: Database, now: datetime) -> int:
     """Delete every encrypted secret, since its key is lost, with all webhooks; return how many.
 
-    Pending deliveries are given up.
+    Pending deliveries are given up. References of earlier submits are not recognised any more.
     """
     mine = webhook_deliveries.c.state == PENDING
     with database.writing() as connection:
@@ -67,6 +68,7 @@ def forget_sealed(database: Database, now: datetime) -> int:
         connection.execute(sa.update(webhook_deliveries).values(secret=b""))
         connection.execute(sa.update(jobs).where(_has_secret(jobs.c.webhook_secret)).values(_NO_WEBHOOK))
         connection.execute(sa.delete(account_webhooks))
+        connection.execute(sa.delete(client_ref_keys))
     return int(count)
 
 
