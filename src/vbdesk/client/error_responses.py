@@ -21,7 +21,7 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.refusals import OF_AUDIO, Refusals, quoted, refusal
+from vbdesk.client.refusals import Refusals, quoted, refusal
 from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
 from vbdesk.language import N_, message
 
@@ -45,8 +45,8 @@ def error_of(response: httpx.Response, refusals: Refusals | None = None) -> Clie
         return RateLimited(code=code, retry_after_s=retry_after_s(response))
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
         return ServiceUnavailable(code=code, status=status)
-    if code in OF_AUDIO:
-        return AudioRefused(OF_AUDIO[ErrorCode(code)], code=code, status=status)
+    if any(code == known and known.facts.of_audio for known in ErrorCode):
+        return AudioRefused(refusal(body, refusals), code=code, status=status)
     if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
         return UploadRefInvalid(code=code, status=status)
     kind = _BY_STATUS.get(status, InvalidRequest)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode
+from vbdesk.contract.errors import ErrorBody, ErrorCode
 from vbdesk.contract.idempotency import CLIENT_REF_FIELD, CLIENT_REF_PATTERN
 from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.http.urlencoded import URLENCODED
@@ -76,6 +76,6 @@ def refusals(*codes: ErrorCode) -> dict[int | str, dict[str, Any]]:
     """Build `responses` of a route or router with these error codes."""
     by_status: dict[int | str, dict[str, Any]] = {}
     for code in codes:
-        known = by_status.setdefault(HTTP_STATUS[code], {"model": ErrorBody, "description": ""})
+        known = by_status.setdefault(code.facts.status, {"model": ErrorBody, "description": ""})
         known["description"] = f"{known['description']}, {code}".removeprefix(", ")
     return by_status
