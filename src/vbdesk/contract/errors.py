@@ -5,8 +5,9 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field
 
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.contract.base import WireModel, is_none
-from vbdesk.language import N_
+from vbdesk.language import N_, message
 
 
 class ErrorFacts(NamedTuple):
@@ -98,8 +99,8 @@ class ErrorCode(StrEnum):
         "UNSUPPORTED_FORMAT",
         ErrorFacts(
             400,
-            N_("The audio cannot be read as WAV, FLAC, MP3 or M4A. Convert it and send it again."),
-            N_("The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file."),
+            message("The audio cannot be read as {formats}. Convert it and send it again.", formats=ANY_FORMAT),
+            message("The file is not {formats}, or it is damaged. Choose another file.", formats=ANY_FORMAT),
             of_audio=True,
         ),
     )

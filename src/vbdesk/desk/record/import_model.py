@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QTimeZone, Signal, Slot
 
 from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
@@ -442,7 +443,7 @@ class IntakeViewModel(QObject):
             self.left.emit()
             self.single.emit(found, self._common)
         elif found is None:
-            self.failed.emit(_("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed."))
+            self.failed.emit(_("There is no {formats} file in it. Nothing was changed.", formats=ANY_FORMAT))
             self.left.emit()
         else:
             self._draft, self.zones, self.zone, self.subjects = found.draft, found.zones, found.zones[0], found.subjects

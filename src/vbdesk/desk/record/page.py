@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.desk.flow.sync_state import NextStep
 from vbdesk.desk.flow.tasks import Stoppable
 from vbdesk.desk.record.announcements import Announcements
@@ -32,7 +33,7 @@ from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, ngettext, pgettext, translated
 from vbdesk.outbox.library.items import TakeMetadata
 
-_FILES = "*.wav *.flac *.mp3 *.m4a *.csv"
+_FILES = " ".join(f"*{suffix}" for suffix in (*AUDIO_SUFFIXES, ".csv"))
 _GOOD_NEWS_MS = 8000
 _RECOVERY = "recovery"  # topic of a message
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.report.data_dictionary import DictionaryColumn, TableDefinition, ucum_code
 from vbdesk.report.tidy_csv import csv_cell, dictionary_csv
 
@@ -34,7 +35,6 @@ _ABOUT = (
     DictionaryColumn(name="issues", type="text", about="Codes of quality issues, separated by semicolons."),
     DictionaryColumn(name="extractor", type="text", about="Fingerprint of the code that measured; do not mix several."),
 )
-_SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
 
 
 def recordings_in(paths: Sequence[Path]) -> list[Path]:
@@ -96,5 +96,5 @@ def feature_definition(reference: "ReferenceData") -> TableDefinition:
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in AUDIO_SUFFIXES and path.is_file())
     return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import columns, fail, print_json, say, wrapped
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.language import _, formats, pgettext, system_reason, translated
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def measure(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH", help="WAV, FLAC, MP3 or M4A recordings of 15 seconds to 20 minutes, and folders of them."
+            metavar="PATH", help=f"{ANY_FORMAT} recordings of 15 seconds to 20 minutes, and folders of them."
         ),
     ],
     out: Annotated[
@@ -139,7 +140,7 @@ def _measure_many(
 
     files = recordings_in(paths)
     if not files:
-        fail(_("There is no WAV, FLAC, MP3 or M4A file in it."), USAGE)
+        fail(_("There is no {formats} file in it.", formats=ANY_FORMAT), USAGE)
     names = [] if out is None else [out.name, f"{out.stem}_dictionary.csv"]
     folder = Path() if out is None else out.parent
     try:

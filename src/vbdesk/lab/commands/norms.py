@@ -8,6 +8,7 @@ import typer
 
 from vbdesk.cli.output import fail
 from vbdesk.cli.spoken_language import known_language
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.lab.commands.batch_measurement import list_failed, measure_with_bar, processes
 from vbdesk.language import _, ngettext, system_reason, translated
 
@@ -27,7 +28,7 @@ def _root() -> None:
 @norms.command()
 def measure(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of the recordings: WAV, FLAC, MP3 or M4A, one voice each.")
+        Path, typer.Argument(metavar="FOLDER", help=f"Folder of the recordings: {ANY_FORMAT}, one voice each.")
     ],
     speakers: Annotated[
         Path, typer.Option(help="CSV with columns path (within FOLDER), speaker, sex (female or male), age if known.")

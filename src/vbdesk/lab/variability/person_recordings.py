@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import signals_of
 from vbdesk.longitudinal.feature_ranges import FeatureReading
@@ -19,7 +20,6 @@ from vbdesk.voice.decode import decode
 from vbdesk.voice.errors import AudioError
 from vbdesk.voice.recording import Recording
 
-SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
 NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # the fit does not use times
 
 
@@ -40,7 +40,7 @@ def find_persons(folder: Path) -> dict[str, list[Path]]:
     """Recordings by person: each sub-folder holds those of one person."""
     found = {}
     for person in sorted(path for path in folder.iterdir() if path.is_dir()):
-        if files := sorted(path for path in person.rglob("*") if path.suffix.lower() in SUFFIXES):
+        if files := sorted(path for path in person.rglob("*") if path.suffix.lower() in AUDIO_SUFFIXES):
             found[person.name] = files
     return found
 

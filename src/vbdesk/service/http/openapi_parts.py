@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.contract.errors import ErrorBody, ErrorCode
 from vbdesk.contract.idempotency import CLIENT_REF_FIELD, CLIENT_REF_PATTERN
 from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.http.urlencoded import URLENCODED
 
 TEXT = {"type": "string"}
-AUDIO = {"type": "string", "format": "binary", "description": "WAV, FLAC, MP3 or M4A; 15 s to 20 min, at most 32 MB."}
+AUDIO = {"type": "string", "format": "binary", "description": f"{ANY_FORMAT}; 15 s to 20 min, at most 32 MB."}
 
 SPOKEN_LANGUAGE: dict[str, Any] = {
     LANGUAGE_FIELD: TEXT,
