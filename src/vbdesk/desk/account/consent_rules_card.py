@@ -102,18 +102,18 @@ class ConsentRulesCard(QWidget):
 
     @Slot(str)
     def _on_policy(self, key: str) -> None:
-        self._model.set_consent_policy(ConsentPolicy(key))
+        self._model.change_consent(policy=ConsentPolicy(key))
 
     @Slot(int)
     def _on_kind(self, index: int) -> None:
-        self._model.set_consent_kind(ConsentKind(self.kind.itemData(index)))
+        self._model.change_consent(kind=ConsentKind(self.kind.itemData(index)))
 
     @Slot(int)
     def _on_valid(self, index: int) -> None:
-        self._model.set_consent_validity(_VALID_DAYS[index])
+        self._model.change_consent(valid_days=_VALID_DAYS[index])
 
     @Slot()
     def _on_asked_by(self) -> None:
         name = plain_name(self.asked_by.text())
         if name != self._rules.asked_by:
-            self._model.set_consent_asked_by(name)
+            self._model.change_consent(asked_by=name)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -10,16 +11,12 @@ from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditVerification
-from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.settings import (
-    ConsentRules,
     LibrarySettings,
     Retention,
     RetentionRule,
-    SendRule,
-    SubjectDetail,
 )
 from vbdesk.outbox.profiles.profiles import Profile
 
@@ -74,41 +71,19 @@ class RulesViewModel(QObject):
         """The profile of the rules."""
         return self._profile
 
-    def set_send_rule(self, rule: SendRule) -> None:
-        """Set when queued recordings are sent."""
+    def change(self, **changes: Any) -> None:
+        """Set the given fields of `LibrarySettings`."""
         library = self._library
-        self._change(lambda context: library.change_settings(send_rule=rule))
+        self._change(lambda context: library.change_settings(**changes))
 
     def set_retention(self, rule: RetentionRule, days: int) -> None:
         """Set how long the sound is kept after a result."""
-        library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
-        self._change(lambda context: library.change_settings(retention=retention))
+        self.change(retention=Retention(rule, min(max(days, 0), LONGEST_DAYS)))
 
-    def set_trash_days(self, days: int) -> None:
-        """Set how long a deleted recording can be restored."""
+    def change_consent(self, **changes: Any) -> None:
+        """Set the given fields of `ConsentRules`."""
         library = self._library
-        self._change(lambda context: library.change_settings(trash_days=days))
-
-    def set_consent_policy(self, policy: ConsentPolicy) -> None:
-        """Set whether recordings need consent."""
-        self._change_consent(lambda rules: replace(rules, policy=policy))
-
-    def set_consent_kind(self, kind: ConsentKind) -> None:
-        """Set what is usually asked for."""
-        self._change_consent(lambda rules: replace(rules, kind=kind))
-
-    def set_consent_validity(self, days: int | None) -> None:
-        """Set how long a new consent is valid; None for no end."""
-        self._change_consent(lambda rules: replace(rules, valid_days=days))
-
-    def set_consent_asked_by(self, name: str) -> None:
-        """Set who asks for consent."""
-        self._change_consent(lambda rules: replace(rules, asked_by=name))
-
-    def set_detail(self, detail: SubjectDetail) -> None:
-        """Set what the second line of a subject holds."""
-        library = self._library
-        self._change(lambda context: library.change_settings(detail=detail))
+        self._change(lambda context: library.change_consent_rules(lambda rules: replace(rules, **changes)))
 
     def check_audit(self) -> None:
         """Verify the whole audit log."""
@@ -126,10 +101,6 @@ class RulesViewModel(QObject):
             return file
 
         self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
-
-    def _change_consent(self, change: Callable[[ConsentRules], ConsentRules]) -> None:
-        library = self._library
-        self._change(lambda context: library.change_consent_rules(change))
 
     def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
         self._changes.run(work, self._on_changed, self._on_failed, name="rules")

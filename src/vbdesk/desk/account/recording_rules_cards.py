@@ -172,7 +172,7 @@ class RulesCards(QWidget):
 
     @Slot(str)
     def _on_sending(self, key: str) -> None:
-        self.model.set_send_rule(SendRule(key))
+        self.model.change(send_rule=SendRule(key))
 
     @Slot(str)
     def _on_keeping(self, key: str) -> None:
@@ -180,11 +180,11 @@ class RulesCards(QWidget):
 
     @Slot(str)
     def _on_trash(self, key: str) -> None:
-        self.model.set_trash_days(int(key))
+        self.model.change(trash_days=int(key))
 
     @Slot(str)
     def _on_detail(self, key: str) -> None:
-        self.model.set_detail(SubjectDetail(key))
+        self.model.change(detail=SubjectDetail(key))
 
     @Slot()
     def _on_days(self) -> None:

@@ -46,9 +46,6 @@ from vbdesk.outbox.library.settings import (
     SETTINGS_NAME,
     ConsentRules,
     LibrarySettings,
-    Retention,
-    SendRule,
-    SubjectDetail,
     read_settings,
     write_settings,
 )
@@ -506,27 +503,14 @@ class Library(RecordingList):
         content = self.store.setting(SETTINGS_NAME)
         return LibrarySettings() if content is None else read_settings(content)
 
-    def change_settings(
-        self,
-        *,
-        send_rule: SendRule | None = None,
-        retention: Retention | None = None,
-        paused: bool | None = None,
-        consent: ConsentRules | None = None,
-        trash_days: int | None = None,
-        detail: SubjectDetail | None = None,
-    ) -> LibrarySettings:
-        """Change the given settings only, but what the policy sets; returns all settings. Notifies subscribers."""
+    def change_settings(self, **changes: Any) -> LibrarySettings:
+        """Change the given settings only, but what the policy sets; returns all settings. Notifies subscribers.
+
+        Args:
+            **changes: values by field of `LibrarySettings`.
+        """
         with self.store.changing():
-            known = self.settings()
-            chosen = LibrarySettings(
-                send_rule=known.send_rule if send_rule is None else send_rule,
-                retention=known.retention if retention is None else retention,
-                paused=known.paused if paused is None else paused,
-                consent=consent or known.consent,
-                trash_days=known.trash_days if trash_days is None else trash_days,
-                detail=detail or known.detail,
-            )
+            chosen = replace(self.settings(), **changes)
             changed = self.policy.applied_to(chosen)
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
