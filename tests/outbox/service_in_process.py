@@ -76,6 +76,13 @@ class _Queue:
         self.job_ids.append(job_id)
 
 
+def without_fields(response: httpx.Response, *fields: str) -> None:
+    """Take the announcement of these fields out of an answer, as of a service that does not read them."""
+    if "X-Vbdesk-Fields" in response.headers:
+        names = [name for name in response.headers["X-Vbdesk-Fields"].split(", ") if name not in fields]
+        response.headers["X-Vbdesk-Fields"] = ", ".join(names)
+
+
 class ServiceInProcess:
     """One service for any number of accounts; `close` ends it.
 

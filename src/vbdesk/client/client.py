@@ -119,9 +119,9 @@ class Client:
         return self._transport.server_time
 
     @property
-    def key_kept_s(self) -> int | None:
-        """Seconds for which the service keeps an idempotency key, by its last answer; None: no promise."""
-        return self._transport.key_kept_s
+    def reads_client_ref(self) -> bool | None:
+        """Whether the service reads the reference of a submission, by its last answer; None before the first."""
+        return self._transport.reads_client_ref
 
     @property
     def reads_language(self) -> bool | None:
@@ -138,6 +138,7 @@ class Client:
         recorded_at: datetime | None = None,
         diarize: bool = False,
         webhook: Webhook | None = None,
+        client_ref: str | None = None,
         idempotency_key: str | None = None,
         after_faults: bool = True,
         cancel: CancelFlag | None = None,
@@ -153,6 +154,7 @@ class Client:
             recorded_at=recorded_at,
             diarize=diarize,
             webhook=webhook,
+            client_ref=client_ref,
             idempotency_key=idempotency_key,
             after_faults=after_faults,
             cancel=cancel,

@@ -5,9 +5,6 @@ import re
 KEY_HEADER = "Idempotency-Key"
 """Header that identifies one submit; the same key with the same recording returns the first job."""
 
-RETENTION_HEADER = "X-Vbdesk-Idempotency"
-"""Header of every authenticated answer of a service that supports keys: seconds for which it keeps a key."""
-
 RETENTION_S = 86_400
 """Seconds for which our service keeps a key."""
 

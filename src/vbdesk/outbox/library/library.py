@@ -51,7 +51,7 @@ from vbdesk.outbox.library.settings import (
 )
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
-from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
+from vbdesk.outbox.library.store import SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable, refuse_unless_erasable
 from vbdesk.privacy import make_private
@@ -240,7 +240,7 @@ class Library(RecordingList):
     def send_again(self, take_id: str) -> None:
         """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
 
-        It keeps its idempotency key if the service may have it by that key, so that a repeat is recognised if possible.
+        It gets the next reference, which is the same on every copy of this recording.
 
         Raises:
             NotAllowed: this decision is not pending.
@@ -250,11 +250,8 @@ class Library(RecordingList):
             if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
                 raise NotAllowed(item.fault or message("This recording does not need to be sent again."))
             self._check_consent(item.group_id, item.recorded_at)
-            if self.store.asked(take_id):
-                again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
-                self.store.write_event_of(take_id, again)
-            else:
-                self.store.add_event(take_id, SEND_ANYWAY)
+            self._raise_attempt(item)
+            self.store.add_event(take_id, SEND_ANYWAY)
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.SENT_AGAIN, take_id)
 
@@ -583,9 +580,14 @@ class Library(RecordingList):
                 self.store.restart_event(take_id)
             else:
                 self.store.add_event(take_id, SEND)
+            if item.job_id is not None:  # its submission has become a job: this is another one
+                self._raise_attempt(item)
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.QUEUED, take_id)
+
+    def _raise_attempt(self, item: RecordingItem) -> None:
+        self.store.keep_details(item.take_id, replace(metadata_of(item), attempt=item.attempt + 1))
 
 
 def capture_facts(audio: TakeAudio) -> dict[str, Any]:
