@@ -38,93 +38,43 @@ class ErrorCode(StrEnum):
         member.facts = facts
         return member
 
-    UNAUTHORIZED = (
-        "UNAUTHORIZED",
-        ErrorFacts(401, N_("The account id or the credential is missing or not valid. Check both headers.")),
-    )
-    INSUFFICIENT_CREDITS = (
-        "INSUFFICIENT_CREDITS",
-        ErrorFacts(402, N_("The account has not enough credits for this analysis. Add credits and submit again.")),
-    )
+    # fmt: off
+    UNAUTHORIZED = "UNAUTHORIZED", ErrorFacts(401,
+        N_("The account id or the credential is missing or not valid. Check both headers."))
+    INSUFFICIENT_CREDITS = "INSUFFICIENT_CREDITS", ErrorFacts(402,
+        N_("The account has not enough credits for this analysis. Add credits and submit again."))
     NOT_FOUND = "NOT_FOUND", ErrorFacts(404, N_("There is nothing with this name. Check the address."))
-    METHOD_NOT_ALLOWED = (
-        "METHOD_NOT_ALLOWED",
-        ErrorFacts(
-            405,
-            "This address does not take this method. See the Allow header.",
-            N_(
-                "The service does not know this kind of request. It may be older than this program: ask its operator "
-                "for an update."
-            ),
-        ),
-    )
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED", ErrorFacts(405,
+        "This address does not take this method. See the Allow header.",
+        N_("The service does not know this kind of request. It may be older than this program: ask its operator "
+           "for an update."))
     CONFLICT = "CONFLICT", ErrorFacts(409, N_("This exists already. Choose another name."))
-    AUDIO_POOR_QUALITY = (
-        "AUDIO_POOR_QUALITY",
-        ErrorFacts(
-            422,
-            N_("The recording holds no sound that can be analysed. Check the microphone and record again."),
-            N_("There is no voice to analyse in this recording. Record again."),
-            of_audio=True,
-        ),
-    )
-    AUDIO_TOO_SHORT = (
-        "AUDIO_TOO_SHORT",
-        ErrorFacts(
-            400,
-            N_("The recording is shorter than 15 seconds. Record more speech."),
-            N_("The recording is shorter than 15 seconds. Record a longer one."),
-            of_audio=True,
-        ),
-    )
-    AUDIO_TOO_LONG = (
-        "AUDIO_TOO_LONG",
-        ErrorFacts(
-            400,
-            N_("The recording is longer than 20 minutes. Cut it and send the parts."),
-            N_("The recording is longer than 20 minutes. Record a shorter one."),
-            of_audio=True,
-        ),
-    )
-    AUDIO_TOO_LARGE = (
-        "AUDIO_TOO_LARGE",
-        ErrorFacts(
-            413,
-            N_("The audio is larger than 32 MB. Send a shorter or compressed recording."),
-            N_("The recording is larger than 32 MB. Record a shorter one."),
-            of_audio=True,
-        ),
-    )
-    UNSUPPORTED_FORMAT = (
-        "UNSUPPORTED_FORMAT",
-        ErrorFacts(
-            400,
-            message("The audio cannot be read as {formats}. Convert it and send it again.", formats=ANY_FORMAT),
-            message("The file is not {formats}, or it is damaged. Choose another file.", formats=ANY_FORMAT),
-            of_audio=True,
-        ),
-    )
+    AUDIO_POOR_QUALITY = "AUDIO_POOR_QUALITY", ErrorFacts(422,
+        N_("The recording holds no sound that can be analysed. Check the microphone and record again."),
+        N_("There is no voice to analyse in this recording. Record again."), of_audio=True)
+    AUDIO_TOO_SHORT = "AUDIO_TOO_SHORT", ErrorFacts(400,
+        N_("The recording is shorter than 15 seconds. Record more speech."),
+        N_("The recording is shorter than 15 seconds. Record a longer one."), of_audio=True)
+    AUDIO_TOO_LONG = "AUDIO_TOO_LONG", ErrorFacts(400,
+        N_("The recording is longer than 20 minutes. Cut it and send the parts."),
+        N_("The recording is longer than 20 minutes. Record a shorter one."), of_audio=True)
+    AUDIO_TOO_LARGE = "AUDIO_TOO_LARGE", ErrorFacts(413,
+        N_("The audio is larger than 32 MB. Send a shorter or compressed recording."),
+        N_("The recording is larger than 32 MB. Record a shorter one."), of_audio=True)
+    UNSUPPORTED_FORMAT = "UNSUPPORTED_FORMAT", ErrorFacts(400,
+        message("The audio cannot be read as {formats}. Convert it and send it again.", formats=ANY_FORMAT),
+        message("The file is not {formats}, or it is damaged. Choose another file.", formats=ANY_FORMAT), of_audio=True)
     RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED", ErrorFacts(429, N_("Too many requests."))
-    PROCESSING_ERROR = (
-        "PROCESSING_ERROR",
-        ErrorFacts(500, N_("The service could not finish the request. Try again in a moment.")),
-    )
-    SERVICE_UNAVAILABLE = (
-        "SERVICE_UNAVAILABLE",
-        ErrorFacts(
-            503,
-            N_(
-                "The service is short of disk space. Nothing was stored or charged. Results can still be read. "
-                "Try again in a minute."
-            ),
-        ),
-    )
+    PROCESSING_ERROR = "PROCESSING_ERROR", ErrorFacts(500,
+        N_("The service could not finish the request. Try again in a moment."))
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE", ErrorFacts(503,
+        N_("The service is short of disk space. Nothing was stored or charged. Results can still be read. "
+           "Try again in a minute."))
     INVALID_USE_CASE = "INVALID_USE_CASE", ErrorFacts(400, N_("The use case is not known."))
     INVALID_REQUEST = "INVALID_REQUEST", ErrorFacts(400, N_("The request is not valid."))
-    VALIDATION_ERROR = (
-        "VALIDATION_ERROR",
-        ErrorFacts(422, N_("The request has fields that are not valid; `detail` names them.")),
-    )
+    VALIDATION_ERROR = "VALIDATION_ERROR", ErrorFacts(422,
+        N_("The request has fields that are not valid; `detail` names them."))
+    # fmt: on
 
 
 INVALID_UPLOAD_REF = "Invalid audio_upload_ref"
