@@ -14,6 +14,7 @@ class Changed(Enum):
     STATUS = auto()  # the connection, what holds the queue, or the network
     TRAJECTORIES = auto()  # a subject has a newer trajectory
     ARRIVED = auto()  # a recording has its result
+    CONNECTED = auto()  # the service answers again
 
 
 @dataclass(frozen=True, slots=True)
