@@ -358,7 +358,7 @@ def fill(service, account, client) -> None:
     put(grant)
     client.post(
         "/v2/signs/stress/analyze",
-        data={"audio_upload_ref": grant["upload_ref"]},
+        data={"audio_upload_ref": grant["upload_ref"], "client_ref": "reference-of-a-take"},
         files={"x": b""},
         headers={"Idempotency-Key": "k"},
     )
