@@ -62,7 +62,6 @@ def submit(
     diarize: bool = False,
     webhook: Webhook | None = None,
     client_ref: str | None = None,
-    idempotency_key: str | None = None,
     after_faults: bool = True,
     cancel: CancelFlag | None = None,
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
@@ -82,8 +81,8 @@ def submit(
         diarize: analyse each speaker.
         webhook: where this job is reported.
         client_ref: reference of the submission, 16 to 64 URL-safe characters: a service that reads it recognises a
-            repeat. The field is sent only if an answer of the service announced it (`Client.reads_client_ref`).
-        idempotency_key: lets a service that supports keys recognise a repeated submit; `client_ref` if None.
+            repeat. The field is sent only if an answer of the service announced it (`Client.reads_client_ref`). It is
+            the `Idempotency-Key`, too, for services that support keys.
         after_faults: retry when the service reports an internal failure, as the interface recommends. Without it the
             caller searches first, since the service may have accepted the recording before it failed.
         cancel: set to stop before the request is sent.
@@ -113,14 +112,13 @@ def submit(
         form |= {"webhook_url": webhook.url, "webhook_secret_key": webhook.secret_key}
     if isinstance(recording, str):
         form["audio_upload_ref"] = recording
-    key = idempotency_key or client_ref  # a process of an earlier release behind the same address knows keys only
     call = Call(
         "POST",
         path(*parts),
         bucket=Bucket.ANALYZE,
         form=form,
         audio=recording if isinstance(recording, AudioSource) else None,
-        headers=None if key is None else {KEY_HEADER: key},
+        headers=None if client_ref is None else {KEY_HEADER: client_ref},
         after_faults=after_faults,
         refusals=_REFUSALS[target.kind],
     )

@@ -7,7 +7,7 @@ names the reason.
 
 from collections.abc import Mapping
 
-from vbdesk.contract.errors import ErrorBody, ErrorCode
+from vbdesk.contract.errors import ErrorBody, ErrorCode, facts_of
 from vbdesk.language import N_, Message, message
 
 Refusals = Mapping[str, str]
@@ -50,8 +50,8 @@ def refusal(body: ErrorBody, refusals: Refusals | None) -> str | None:
         body: of the service.
         refusals: sentences of the request that it answers; None if it has none of its own.
     """
-    of_every_request = {str(code): code.facts.in_client for code in ErrorCode}
-    return (refusals or {}).get(body.code) or of_every_request.get(body.code)
+    facts = facts_of(body.code)
+    return (refusals or {}).get(body.code) or (facts and facts.in_client)
 
 
 def quoted(body: ErrorBody) -> Message:

@@ -77,6 +77,14 @@ class ErrorCode(StrEnum):
     # fmt: on
 
 
+def facts_of(code: str) -> ErrorFacts | None:
+    """Return what is known of the code of an error body; None for one that this version does not know."""
+    try:
+        return ErrorCode(code).facts  # type: ignore[call-arg]
+    except ValueError:
+        return None
+
+
 INVALID_UPLOAD_REF = "Invalid audio_upload_ref"
 """The message of `INVALID_REQUEST` for an unknown upload reference."""
 

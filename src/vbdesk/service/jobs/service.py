@@ -26,7 +26,7 @@ from vbdesk.service.kernel.db.events import JobAccepted, publish
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.kernel.paging import PagePosition
-from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET
+from vbdesk.service.kernel.secret_box import CLIENT_REF_KEY, WEBHOOK_SECRET
 from vbdesk.service.observability.tracing import trace_parent
 from vbdesk.service.ports.audio_inspector import AudioFacts
 from vbdesk.service.ports.context import Context
@@ -105,7 +105,7 @@ class JobService:
         return repository.find_by_client_ref(connection, account_id, self._ref_digest(ref, sealed))
 
     def _ref_digest(self, ref: str, sealed: bytes) -> str:
-        key = self._context.secrets.unseal(sealed, WEBHOOK_SECRET)
+        key = self._context.secrets.unseal(sealed, CLIENT_REF_KEY)
         return hmac.digest(key.encode(), ref.encode(), "sha256").hex()
 
     def _is_repeat(self, submission: Submission, first: Row[Any]) -> bool:
@@ -272,7 +272,7 @@ class JobService:
         if ref is not None:
             sealed = repository.find_client_ref_key(connection, account_id)
             if sealed is None:
-                new = self._context.secrets.seal(secrets.token_hex(32), WEBHOOK_SECRET)
+                new = self._context.secrets.seal(secrets.token_hex(32), CLIENT_REF_KEY)
                 repository.keep_client_ref_key(connection, account_id, new)
                 sealed = repository.find_client_ref_key(connection, account_id) or new
             repository.remember_client_ref(connection, ref_digest=self._ref_digest(ref, sealed), **first)
