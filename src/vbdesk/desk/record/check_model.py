@@ -237,7 +237,7 @@ class TakeReviewViewModel(QObject):
         return None
 
     def _do(self, command: Command) -> None:
-        """Do what is said afterwards whatever is under review by then."""
+        """Do it and say what became of it, even if another recording is under review by then."""
         self._flow.commands.do(command).ended.connect(self._on_ended)
 
     @Slot(object)
