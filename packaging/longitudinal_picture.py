@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.charts.chart_picture import save_picture
+from vbdesk.desk.charts.chart_picture import chart_png
 from vbdesk.desk.charts.trajectory_data import chart_of
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -81,4 +81,4 @@ if __name__ == "__main__":
     Theme(Scheme.LIGHT, 1.0).install()
     read = made_up()
     DATA.write_text(read.model_dump_json())
-    save_picture(app_theme(), chart_of(read, CUTS), PICTURE)
+    PICTURE.write_bytes(chart_png(app_theme(), chart_of(read, CUTS)))

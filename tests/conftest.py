@@ -56,7 +56,7 @@ httpx._transports.default.create_ssl_context = _ssl_context
 
 
 # Whole clusters, services and programs, in their own processes: up to a minute each. The tests of the conformance
-# share services for the rest of the run, two workers of which poll even when idle: they are for one process only.
+# follow each other, since they share services, which end with them and would cost a tenth of a processor idle.
 FIRST = (
     "tests/service/conformance/",
     "tests/service/cluster/",
@@ -88,7 +88,7 @@ def pytest_collection_modifyitems(items):
 
     Each process of pytest-xdist begins with an equal part of the list.
     """
-    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    items.sort(key=lambda item: next((n for n, first in enumerate(FIRST) if item.nodeid.startswith(first)), len(FIRST)))
     others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
     if others < 1:
         return

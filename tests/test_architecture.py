@@ -473,13 +473,6 @@ FILES_THAT_START_WORK = {
     "models/service_erasures.py",
     "models/speaker_watch.py",
     "models/unlocking.py",
-    "record/check_model.py",
-    "record/consent_model.py",
-    "record/damaged_takes.py",
-    "record/import_model.py",
-    "record/offered_signs.py",
-    "record/setup_model.py",
-    "record/take_findings.py",
     "record/view_model.py",
     "shell/app.py",
     "shell/local_service.py",
@@ -489,10 +482,6 @@ FILES_THAT_START_WORK = {
     "shell/workspace.py",
 }
 GUARDS_OF_LATE_ANSWERS = {
-    "record/check_model.py": 5,
-    "record/consent_model.py": 1,
-    "record/import_model.py": 6,
-    "record/versions_card.py": 1,
     "shell/main_window.py": 1,
     "shell/retired_pages.py": 1,
 }

@@ -12,7 +12,7 @@ import pytest
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src" / "vbdesk"
 PACKAGES_WITHOUT_QT = [
-    "contract", "voice", "signs", "longitudinal", "simulation", "service", "client", "capture", "outbox", "report",
+    "contract", "voice", "signs", "longitudinal", "lab", "service", "client", "capture", "outbox", "report",
     "cli",
 ]  # fmt: skip
 

@@ -26,7 +26,7 @@ ALL_LOCKS = [*sorted(LOCKS.glob("*.txt")), GENERATORS]
 EXTRAS = {
     "run": [],
     "deploy": ["cloud", "telemetry"],
-    "test": ["test", "cloud", "telemetry", "parquet", "fit", "bench"],
+    "test": ["test", "cloud", "telemetry", "parquet", "fit", "lab", "bench"],
 }
 PLATFORMS = ["linux", "win32", "darwin"]
 PYTHONS = ["3.11", "3.12", "3.13"]

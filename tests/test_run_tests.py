@@ -19,6 +19,8 @@ sys.path.append(str(Path(__file__).parents[1] / "packaging"))
 
 import run_tests
 
+PYTEST = shlex.quote(str(run_tests.BIN / "pytest"))
+
 PACKAGING = Path(run_tests.__file__).parent
 DRIVER = """
 import sys
@@ -217,13 +219,15 @@ def test_a_failure_comes_with_its_traceback_what_it_printed_and_the_command_that
     text = output[output.index("FAILED test_fails.py::test_fails\n") :]
     text = text[: text.index("\n\n\n")]
     assert "assert 1 + 1 == 3" in text and "printed by the test" in text and "logged by the test" in text
-    assert text.splitlines()[-1] == f"repeat: {run_tests.BIN / 'pytest'} test_fails.py::test_fails --randomly-seed=77"
+    assert text.splitlines()[-1] == f"repeat: {PYTEST} test_fails.py::test_fails --randomly-seed=77"
 
 
 def test_the_summary_names_what_failed_with_reason_and_command(failing):
     _, output = failing
     summary = output[output.index("\nFailed, 4:") :]
-    assert re.search(r"  test_fails.py::test_fails: assert .+ == 3\n    \S+ test_fails.py::test_fails --", summary)
+    assert re.search(
+        r"  test_fails.py::test_fails: assert .+ == 3\n    \S.*pytest'? test_fails.py::test_fails --", summary
+    )
     assert "  test_fails.py::test_passes_and_is_not_cleaned_up: ValueError: not cleaned up\n" in summary
     assert "  test_imports.py: ImportError while importing test module" in summary
 
@@ -248,7 +252,7 @@ def test_a_process_of_pytest_that_dies_is_a_failure(crashing):
     status, output = crashing
     assert (status, counts(output)) == (1, (1, 1, 0))
     assert "FAILED pytest: pytest died with status 3; 2 tests did not run" in output
-    assert f"repeat: {run_tests.BIN / 'pytest'} -p no:randomly test_crash.py" in output
+    assert f"repeat: {PYTEST} -p no:randomly test_crash.py" in output
 
 
 def test_a_crash_in_one_of_several_processes_is_the_failure_of_its_test(tmp_path):

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from vbdesk.lab.variability.person_recordings import find_persons
 from vbdesk.longitudinal.feature_ranges import FeatureReading, OwnRange, own_ranges
 from vbdesk.longitudinal.feature_scales import shipped_feature_scales
 from vbdesk.signs.analysis import measure_recording, score_recording
-from vbdesk.signs.person_recordings import find_persons
 from vbdesk.signs.target import ScoringTarget
 from vbdesk.voice.decode import decode
 

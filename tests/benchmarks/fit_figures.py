@@ -17,11 +17,11 @@ import numpy as np
 from figures import Row, judged, reported, show
 from threadpoolctl import threadpool_limits
 
-from vbdesk.signs.fit.bootstrap import IntervalEstimate
-from vbdesk.signs.fit.regression import fit_weights
-from vbdesk.signs.fit.rules import fitting_rules
-from vbdesk.signs.fit.study import Floats, Study
-from vbdesk.signs.fit.validity import CHANCE, cross_validated_auc
+from vbdesk.lab.fit.bootstrap import IntervalEstimate
+from vbdesk.lab.fit.regression import fit_weights
+from vbdesk.lab.fit.rules import fitting_rules
+from vbdesk.lab.fit.study import Floats, Study
+from vbdesk.lab.fit.validity import CHANCE, cross_validated_auc
 
 TOPIC = "fitted signs"
 FEATURES = 32

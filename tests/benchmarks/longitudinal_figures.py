@@ -25,10 +25,10 @@ from figures import Row, Verdict, judged, reported, show
 from served import Served
 
 from vbdesk.contract.ids import new_id
+from vbdesk.lab.unrounded_report import unrounded_trajectory
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter
 from vbdesk.longitudinal.parameters import METHODS, shipped_parameters
-from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
 from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import open_database

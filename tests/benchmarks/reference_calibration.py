@@ -16,12 +16,12 @@ import numpy as np
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, recommended_action
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
+from vbdesk.lab.norms.norms_writer import measure_norms
+from vbdesk.lab.norms.reference_group import ReferenceSpeaker
 from vbdesk.signs.calibration import Calibration, SignCalibration
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
 from vbdesk.signs.norms import Norms, VoicePosition, ZScores, logistic
-from vbdesk.signs.norms_measure.norms_writer import measure_norms
-from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import (
     Reading,

@@ -25,8 +25,8 @@ from reference_calibration import Reader, cross_validated, flag_rate, model_rate
 from scipy.signal import butter, sosfilt
 
 from vbdesk.contract.catalog import ModelName, SignName
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import extractor_fingerprint, file_digest, measure_file
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import extractor_fingerprint, file_digest, measure_file
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import ANALYSIS_RATE

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from reference_calibration import Reader, read_group, readings, z_of
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest, measure_file
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest, measure_file
 from vbdesk.signs.reference_data import load_reference_data
 
 AXES = ("vad-arousal", "vad-valence", "vad-dominance")

@@ -24,7 +24,7 @@ from vbdesk.service.groups.waiting_jobs import GroupHistories
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
-from service_in_process import API, Clock, ServiceInProcess
+from service_in_process import API, Clock, ServiceInProcess, without_fields
 
 
 class SystemTime(Clock):
@@ -43,7 +43,7 @@ class NearService:
 
     Attributes:
         ends_as: final status of jobs.
-        knows_keys: whether it keeps idempotency keys, and says so.
+        reads_refs: whether it reads references of submissions and keeps keys, and says so.
         loses: number of submits that are done without an answer.
     """
 
@@ -51,7 +51,7 @@ class NearService:
     credentials: Credentials
     proxy: str = ""
     ends_as: str = "done"
-    knows_keys: bool = True
+    reads_refs: bool = True
     loses: int = 0
     requests: list[str] = field(default_factory=list)
 
@@ -71,11 +71,11 @@ class NearService:
 
     def answer(self, request):
         self.requests.append(f"{request.method} {request.url.path}")
-        if not self.knows_keys:
+        if not self.reads_refs:
             request.headers.pop("Idempotency-Key", None)
         response = self.service.exchange(request, request.read())
-        if not self.knows_keys:
-            response.headers.pop("X-Vbdesk-Idempotency", None)
+        if not self.reads_refs:
+            without_fields(response, "client_ref")
         if "/analyze" in request.url.path and self.loses:
             self.loses -= 1
             return httpx.Response(502, html="<h1>Bad gateway</h1>")

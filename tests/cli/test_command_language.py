@@ -265,10 +265,10 @@ FOR_MACHINES = {
     "cli/connection.py": {"Ends with 0"},  # an epilog, through a constant
     "cli/demo.py": {"Demonstration"},  # the name of an account
     "cli/export.py": {", sent to "},  # a detail of the audit log
-    "cli/feature_table.py": None,  # the dictionary of a CSV file
-    "cli/norms.py": {"vbdesk norms variability"},  # noted in a data file
+    "lab/commands/feature_table.py": None,  # the dictionary of a CSV file
+    "lab/commands/norms.py": {"vbdesk norms variability"},  # noted in a data file
     "cli/report.py": {"light, print", "Language of the texts"},  # help, through constants
-    "cli/signs_fit.py": {"likeness to", "anything else", "Value error, "},  # written into a sign's file
+    "lab/commands/fit.py": {"likeness to", "anything else", "Value error, "},  # written into a sign's file
     "cli/command_language.py": {"MissingParameter", "NoSuchOption", "BadParameter"},
     "cli/main.py": {"NoArgsIsHelpError"},
     "report/documents/compiler.py": {"Noto", "DejaVu", "the text"},  # fonts, and what Typst reports
@@ -328,7 +328,7 @@ def unmarked(path: Path) -> Iterator[str]:
             yield text
 
 
-@pytest.mark.parametrize("folder", ["cli", "report"])
+@pytest.mark.parametrize("folder", ["cli", "lab/commands", "report"])
 def test_no_text_for_people_is_hard_coded(folder) -> None:
     found = {}
     for path in sorted((SOURCES / folder).rglob("*.py")):

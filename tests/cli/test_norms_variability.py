@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.lab.variability.person_recordings import find_persons, score_person_recording
 from vbdesk.resource_files import resource
-from vbdesk.signs.person_recordings import find_persons, score_person_recording
 
 
 @pytest.fixture

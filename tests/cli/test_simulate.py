@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
-from vbdesk.cli.simulate import BEGIN, END
+from vbdesk.lab.commands.simulate import BEGIN, END
 
 FEW = ("--subjects", "30", "--class", "slow")
 

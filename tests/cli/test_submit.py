@@ -191,7 +191,7 @@ def test_what_the_service_may_have_is_said_and_sent_again_only_on_demand(submit,
     monkeypatch.setattr("vbdesk.client.submission.SEARCH_AFTER_S", (0.0, 0.01))
     first, *_ = sorted(recordings.iterdir())
     command = [first, "--group", "subj-8", "--sign", "stress", "--recorded-at", "2026-03-01T07:30:00.123456Z"]
-    near_service.knows_keys, near_service.loses = False, 1
+    near_service.reads_refs, near_service.loses = False, 1
     unknown = submit(*command)
     assert unknown.exit_code == 1
     assert "not known whether it was sent" in unknown.stdout
@@ -237,16 +237,19 @@ def test_a_journal_on_a_full_disk_ends_in_a_sentence_and_the_next_run_sends_each
 
 
 def test_a_time_that_is_not_used_is_said(submit, vbdesk, near_service, recordings, tmp_path):
-    """The recording was sent before with another time, known from this journal or only from the service."""
+    """The recording was sent before with another time: this journal knows it, or only the service."""
     first, *_ = sorted(recordings.iterdir())
     command = [first, "--group", "subj-9", "--sign", "stress"]
     assert submit(*command, "--recorded-at", "2026-03-01T10:00:00Z").exit_code == 0
     other = ["submit", *command, "--recorded-at", "2026-03-09T10:00:00Z"]
-    for again in (submit(*other[1:]), vbdesk(*other, "--journal", tmp_path / "another computer.jsonl")):
-        assert again.exit_code == 0
-        assert "recorded 2026-03-01" in again.stdout
-        assert "The time 2026-03-09" in again.stdout
-        assert "was not used" in again.stdout
+    again = submit(*other[1:])
+    assert again.exit_code == 0
+    assert "recorded 2026-03-01" in again.stdout
+    assert "The time 2026-03-09" in again.stdout
+    assert "was not used" in again.stdout
+    elsewhere = vbdesk(*other, "--journal", tmp_path / "another computer.jsonl")
+    assert elsewhere.exit_code == 1
+    assert "not known whether it was sent" in elsewhere.stdout
     assert len(jobs_of(near_service, "subj-9")) == 1
 
 

@@ -12,7 +12,7 @@ from vbdesk.contract.limits import Plan
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
-from service_in_process import API, Clock, ServiceInProcess
+from service_in_process import API, Clock, ServiceInProcess, without_fields
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ class Desk:
         self.clock = ManualClock()
         self.ends_at_once = True
         self.digits = 6  # fractional digits of a second that the service keeps
-        self.knows_keys = False  # the interface does not require keys
+        self.reads_refs = False  # the interface does not require references or keys
         self.reads_language = True  # an addition of our service
         self.asked_language = []  # of each submit: whether it said the language
 
@@ -49,7 +49,7 @@ class Desk:
     def answer(self, request):
         self.requests.append(f"{request.method} {request.url.path}")
         submit = "/analyze" in request.url.path
-        if not self.knows_keys:
+        if not self.reads_refs:
             request.headers.pop("Idempotency-Key", None)
         fault = self.faults.pop(0) if submit and self.faults else None
         if submit:
@@ -64,10 +64,10 @@ class Desk:
         if submit and self.digits < 6:
             request = with_fewer_digits(request, self.digits)
         response = self.service.exchange(request, request.read())
-        if not self.knows_keys:
-            response.headers.pop("X-Vbdesk-Idempotency", None)
+        if not self.reads_refs:
+            without_fields(response, "client_ref")
         if not self.reads_language:
-            response.headers.pop("X-Vbdesk-Fields", None)
+            without_fields(response, "language", "second_language")
         if submit and self.ends_at_once:
             self.finish()
         if isinstance(fault, BaseException):

@@ -39,7 +39,7 @@ def test_another_service_is_never_sent_unknown_fields(desk, send, reads):
 @pytest.mark.parametrize("reads_at_first", [True, False])
 def test_a_service_that_changed_meanwhile_is_asked_the_same_again(desk, send, reads_at_first):
     """Else the same key would stand for another request, and a person would have to decide."""
-    desk.knows_keys, desk.reads_language = True, reads_at_first
+    desk.reads_refs, desk.reads_language = True, reads_at_first
     desk.faults = [KeyboardInterrupt()]
     with pytest.raises(KeyboardInterrupt):
         send()

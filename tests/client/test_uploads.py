@@ -225,7 +225,13 @@ def test_a_group_submit_tells_when_it_was_recorded(client, service):
     service.will_answer(service.job(group_id="subj-7", recorded_at="2026-03-01T09:30:01.000250Z"))
     webhook = Webhook("https://me.test/hook", "s3cret")
     job = client.analyze(
-        PULSE, "ref-1", group_id="subj-7", recorded_at=moment, diarize=True, webhook=webhook, idempotency_key="take-1"
+        PULSE,
+        "ref-1",
+        group_id="subj-7",
+        recorded_at=moment,
+        diarize=True,
+        webhook=webhook,
+        client_ref="take-0001-attempt-1",
     )
     assert isinstance(job, GroupJob)
     assert job.recorded_at == moment
@@ -236,7 +242,7 @@ def test_a_group_submit_tells_when_it_was_recorded(client, service):
         "webhook_secret_key": b"s3cret",
         "audio_upload_ref": b"ref-1",
     }
-    assert service.request.headers["Idempotency-Key"] == "take-1"
+    assert service.request.headers["Idempotency-Key"] == "take-0001-attempt-1"
     assert "s3cret" not in repr(webhook)
 
 

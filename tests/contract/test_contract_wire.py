@@ -1,15 +1,17 @@
 """Shapes on the wire: present, null and omitted fields."""
 
+import ast
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from vbdesk.clock import utc_now
 from vbdesk.contract.accounts import WebhookConfig
-from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
+from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.groups import AddJobs, group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import JOB_EDGES, Job
@@ -94,7 +96,8 @@ def test_a_job_changes_its_state_only_as_written_here():
 
 
 def test_every_error_code_has_its_status_and_body():
-    assert set(HTTP_STATUS) == set(ErrorCode)
+    assert {code.name for code in ErrorCode} == {code.value for code in ErrorCode}
+    assert all(400 <= code.facts.status < 600 and code.facts.sentence for code in ErrorCode)
     body = error_body(ErrorCode.AUDIO_TOO_SHORT, "Record at least 15 seconds.")
     assert json.loads(body.model_dump_json()) == {
         "code": "AUDIO_TOO_SHORT", "message": "Record at least 15 seconds.", "status": 400,
@@ -121,7 +124,8 @@ def test_a_signature_is_the_hex_hmac_of_the_raw_body():
     assert not signature_matches(b"what do ya want for nothing!", "Jefe", signature)
 
 
-def test_ids_are_version_7_and_sort_by_age():
+def test_ids_are_version_7_and_sort_by_age(monkeypatch):
+    monkeypatch.setattr("vbdesk.contract.ids._last", 0)  # the clock of an earlier test may have been ahead
     before = utc_now() - timedelta(milliseconds=1)  # the finest that an id tells
     ids = [new_id() for _ in range(10_000)]
     assert ids == sorted(set(ids))
@@ -130,3 +134,14 @@ def test_ids_are_version_7_and_sort_by_age():
     assert newest.variant == uuid.RFC_4122
     made = datetime.fromtimestamp((newest.int >> 80) / 1000, UTC)
     assert before <= made < utc_now() + timedelta(minutes=1)  # many ids of one moment run ahead of the clock
+
+
+def test_only_the_table_spells_error_codes():
+    sources = Path(__file__).parents[2] / "src" / "vbdesk"
+    spelled = {
+        f"{path.relative_to(sources).as_posix()}: {node.value}"
+        for path in sources.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in set(ErrorCode)
+    }
+    assert {place.partition(":")[0] for place in spelled} == {"contract/errors.py"}

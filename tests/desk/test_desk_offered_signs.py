@@ -1,12 +1,14 @@
 """The signs that the Record page offers are those of the connected service."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
-from vbdesk.desk.shell.view_models import offered_signs_view_model
+from vbdesk.desk.record.reads import OfferedSignsRead
+from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
@@ -34,40 +36,50 @@ def say(workspace, *, connected: bool) -> None:
     workspace.sync.status_changed.emit(workspace.sync.status)
 
 
-def test_the_list_comes_from_the_service_once_it_answers(workspace, network, qtbot):
-    offered = offered_signs_view_model(workspace)
-    offered.start()
-    assert [sign.name for sign in offered.signs] == list(STANDALONE_SIGNS)
-    with qtbot.waitSignal(offered.signs_changed) as told:
-        say(workspace, connected=True)
-    assert told.args == [(STRESS, OWN)]
+def signs_on(screen) -> list[str]:
+    """Names of the signs that a page shows."""
+    return [sign.name for sign in screen.of(OfferedSignsRead).value or ()]
+
+
+@pytest.fixture
+def open_screen(workspace):
+    """Opens a page that shows the signs."""
+
+    def make():
+        screen = workspace.flow.screen(workspace)
+        screen.add(OfferedSignsRead())
+        return screen
+
+    return make
+
+
+def test_the_list_comes_from_the_service_and_is_read_again_after_the_connection_was_lost(
+    workspace, network, qtbot, open_screen
+):
+    screen = open_screen()
+    qtbot.waitUntil(lambda: signs_on(screen) == ["stress", "slow-speech"])
+    say(workspace, connected=True)
     say(workspace, connected=True)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
     assert len(network.asked) == 1
-
-
-def test_offline_the_last_list_is_offered(workspace, network, qtbot):
-    first = offered_signs_view_model(workspace)
-    with qtbot.waitSignal(first.signs_changed):
-        say(workspace, connected=True)
-    network.up = False
     say(workspace, connected=False)
-    second = offered_signs_view_model(workspace)
-    with qtbot.waitSignal(second.signs_changed):
-        second.start()
-    assert second.signs == (STRESS, OWN)
-
-
-def test_a_service_that_fails_to_answer_is_asked_again_when_it_is_back(workspace, network, qtbot):
-    offered = offered_signs_view_model(workspace)
-    network.up = False
     say(workspace, connected=True)
-    qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    assert len(offered.signs) == len(STANDALONE_SIGNS)
+    qtbot.waitUntil(lambda: len(network.asked) == 2)
+
+
+def test_offline_the_last_list_is_offered(workspace, network, qtbot, ports, profile, open_screen):
+    OfferedSigns(ports.library_dir(profile.profile_id)).ask(SimpleNamespace(list=lambda: [STRESS, OWN]))
+    network.up = False
+    screen = open_screen()
+    qtbot.waitUntil(lambda: signs_on(screen) == ["stress", "slow-speech"])
+
+
+def test_a_service_that_fails_to_answer_is_asked_again_when_it_is_back(workspace, network, qtbot, open_screen):
+    network.up = False
+    screen = open_screen()
+    qtbot.waitUntil(lambda: screen.of(OfferedSignsRead).failure is not None)
+    qtbot.waitUntil(lambda: signs_on(screen) == list(STANDALONE_SIGNS))
     network.up = True
-
-    def told() -> bool:
-        say(workspace, connected=True)
-        return offered.signs == (STRESS, OWN)
-
-    qtbot.waitUntil(told)
+    say(workspace, connected=True)
+    qtbot.waitUntil(lambda: signs_on(screen) == ["stress", "slow-speech"])

@@ -75,7 +75,8 @@ def second_start(folder, *file, language="en"):
     ours, its = pty.openpty()
     command = [sys.executable, "-m", "vbdesk", "--language", language, "desk", "--data-dir", str(folder), *file]
     try:
-        process = subprocess.Popen(command, stderr=its)
+        utf_8 = {"LC_ALL": "C.UTF-8"} if os.environ.get("LC_ALL") == "C" else {}  # or Qt speaks first
+        process = subprocess.Popen(command, stderr=its, env=os.environ | utf_8)
         os.close(its)
         said = b""
         while True:

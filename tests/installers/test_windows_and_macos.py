@@ -130,6 +130,8 @@ def test_missing_dlls_and_functions_are_found_and_those_of_windows_are_not_looke
 
 def test_a_program_for_windows_is_read(tmp_path):
     launchers = Path(distlib.__file__).parent
+    if not (launchers / "t64.exe").exists():
+        pytest.skip("the pip of this Python has no programs for Windows")
     image = pe.Image(launchers / "t64.exe")
     assert "CreateProcessW" in image.imports()["KERNEL32.dll"]
     assert image.exports() == set()

@@ -25,8 +25,8 @@ BEFORE, AFTER = r"(^|: |[(“«\[]|\) |, |\. |· )", r"([.;:,)”»\]]|$| \(| ·
 """Between marks, as in `Level: {level}.` and `{sign} ({name})`, the form of a word does not matter."""
 
 ALLOWED = {
-    "cli/longitudinal.py: name in '{name} cannot be read: {reason}.'": "the name of a file, or stdin",
-    "cli/longitudinal.py: name in '{name} is not text in UTF-8.'": "the name of a file, or stdin",
+    "lab/commands/longitudinal.py: name in '{name} cannot be read: {reason}.'": "the name of a file, or stdin",
+    "lab/commands/longitudinal.py: name in '{name} is not text in UTF-8.'": "the name of a file, or stdin",
     "cli/main.py: command in 'See {command} for help.'": "a command that a person types",
     "desk/account/plan_card.py: model.profile.plan.value.capitalize()": "the name of a product",
     "desk/outbox/bundle_cards.py: f'{_(_FILES)} (*.vbundle)'": "a filter of files, in Qt's form",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from vbdesk.data_files import DataFileError
+from vbdesk.lab.variability.feature_scales import fit_within_variance, write_feature_scales
 from vbdesk.longitudinal.feature_ranges import FeatureReading, own_ranges
 from vbdesk.longitudinal.feature_scales import read_feature_scales, shipped_feature_scales
-from vbdesk.longitudinal.feature_variability_fit import fit_within_variance, write_feature_scales
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.signs.reference_data import load_reference_data
 

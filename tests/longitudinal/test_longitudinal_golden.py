@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from vbdesk.lab.history_file import read_history_file
+from vbdesk.lab.unrounded_report import unrounded_report
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference
 from vbdesk.longitudinal.history import HistoryEntry
-from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.longitudinal.scale import score_of, started_logit
-from vbdesk.longitudinal.unrounded_report import unrounded_report
 from vbdesk.longitudinal.variance_factors import quality_factors
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vbdesk.longitudinal.history_file import read_history_file
+from vbdesk.lab.history_file import read_history_file
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter, estimates_by_job
 from vbdesk.longitudinal.job_fields import job_estimates
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.cli.simulate import BEGIN, END, VARIANCES_BEGIN, VARIANCES_END
-from vbdesk.longitudinal.history_file import read_history_file
+from vbdesk.lab.commands.simulate import BEGIN, END, VARIANCES_BEGIN, VARIANCES_END
+from vbdesk.lab.history_file import read_history_file
+from vbdesk.lab.simulation.longitudinal.report import published_results
+from vbdesk.lab.simulation.longitudinal.run import all_settings
 from vbdesk.longitudinal.parameters import METHODS, shipped_parameters
-from vbdesk.simulation.longitudinal.report import published_results
-from vbdesk.simulation.longitudinal.run import all_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "method-longitudinal.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from vbdesk.lab.history_file import read_history_file
+from vbdesk.lab.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 from vbdesk.longitudinal import HistoryEntry, SignReading, cohort_values, job_estimates, select_signs, trajectory
-from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.longitudinal.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NAMES = ("stress", "mood-disruption", "our-own")

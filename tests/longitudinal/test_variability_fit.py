@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from vbdesk.longitudinal.fitted_parameters import with_variability, write_parameters
+from vbdesk.lab.variability.fit import fit_variability
+from vbdesk.lab.variability.fitted_parameters import with_variability, write_parameters
 from vbdesk.longitudinal.history import SignReading
 from vbdesk.longitudinal.parameters import read_parameters, shipped_parameters
 from vbdesk.longitudinal.scale import score_of
-from vbdesk.longitudinal.variability_fit import VarianceEstimate, fit_variability, fit_variance_prior
+from vbdesk.longitudinal.variance_prior import VarianceEstimate, fit_variance_prior
 
 SHIPPED = shipped_parameters("tss-2")
 OFFSET = SHIPPED.scale.offset

@@ -222,10 +222,10 @@ class FakeService(httpx.BaseTransport):
         self.clock_ahead: timedelta | None = None  # error of its clock; None: no Date header
         self.slips: deque[timedelta] = deque()  # clock errors of the next answers
         self.digits = 6  # of recorded_at
-        self.key_kept_s: int | None = None  # keeps idempotency keys for so long, and says so
+        self.reads_refs = False  # reads references of submissions, and says so
         self.reads_language = False  # reads the fields of the language, and says so; else it refuses unknown fields
         self.asked_fields: list[dict[str, str]] = []
-        self.keys: dict[str, tuple[float, bytes, dict]] = {}
+        self.refs: dict[str, tuple[bytes, dict]] = {}
         self.recomputes = 0  # number of trajectory reads answered with "running"
         self.latency_s = 0.0
         self.upload_bytes_per_s = float("inf")
@@ -254,10 +254,10 @@ class FakeService(httpx.BaseTransport):
         if self.clock_ahead is not None:
             told = self.clock.now() + (self.slips.popleft() if self.slips else self.clock_ahead)
             answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
-        if self.key_kept_s is not None and kind != "put" and answer.status_code != 401:
-            answer.headers["X-Vbdesk-Idempotency"] = str(self.key_kept_s)
-        if self.reads_language:
-            answer.headers["X-Vbdesk-Fields"] = "language, second_language"
+        names = ["language", "second_language"] if self.reads_language else []
+        names += ["client_ref"] if self.reads_refs else []
+        if names and kind != "put" and answer.status_code != 401:
+            answer.headers["X-Vbdesk-Fields"] = ", ".join(names)
         return answer
 
     def count(self, kind: str) -> int:
@@ -350,9 +350,9 @@ class FakeService(httpx.BaseTransport):
         audio = self.uploads.get(fields["audio_upload_ref"])
         if audio is None:
             return self._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref")
-        key = request.headers["Idempotency-Key"]
-        kept_at, sound, first = self.keys.get(key, (-1e9, b"", {}))
-        if self.key_kept_s is not None and self.clock.monotonic() - kept_at < self.key_kept_s:
+        ref = fields.get("client_ref") if self.reads_refs else None
+        if ref in self.refs:
+            sound, first = self.refs[ref]
             return httpx.Response(200, json=first) if sound == audio else self._refusal(409, "CONFLICT")
         if self.credits < 10:
             return self._refusal(402)
@@ -378,7 +378,8 @@ class FakeService(httpx.BaseTransport):
         kept = {"group_id": group_id, "recorded_at": recorded_at, "done_at": self._done_at()}
         self.jobs[job["job_id"]] = job | kept
         answer = job | {"group_id": group_id, "recorded_at": fields["recorded_at"]}
-        self.keys[key] = (self.clock.monotonic(), audio, answer)
+        if ref is not None:
+            self.refs[ref] = (audio, answer)
         return httpx.Response(200, json=answer)
 
     def _done_at(self) -> float:

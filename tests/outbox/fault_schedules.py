@@ -170,12 +170,12 @@ class Schedule:
 
     moves: tuple[Move, ...]
     plan: Plan = Plan.STANDARD
-    knows_keys: bool = False
+    reads_refs: bool = False
     precision: Precision = Precision.MICROSECONDS
 
     def __str__(self) -> str:
         lines = ",\n    ".join(map(repr, self.moves))
-        return f"Schedule((\n    {lines},\n  ),\n  {self.plan!r}, {self.knows_keys!r}, {self.precision!r})"
+        return f"Schedule((\n    {lines},\n  ),\n  {self.plan!r}, {self.reads_refs!r}, {self.precision!r})"
 
 
 def generate(random: Random) -> Schedule:
@@ -320,7 +320,7 @@ class _Game:
     def __init__(self, schedule: Schedule, service: ServiceInProcess, clock: Clock, folder: Path, tally: Tally) -> None:
         self.schedule, self.service, self.tally = schedule, service, tally
         self.world = World(clock)
-        self.network = BadNetwork(service, self.world, knows_keys=schedule.knows_keys, precision=schedule.precision)
+        self.network = BadNetwork(service, self.world, reads_refs=schedule.reads_refs, precision=schedule.precision)
         self.credentials = service.add_account(schedule.plan, 100_000)
         self.granted = 100_000
         self.spent_elsewhere = 0
@@ -478,8 +478,8 @@ class _Game:
         raise Broken(f"nothing moves any more: {states}, {self.laptop.sync_worker.status}")
 
     def send_again(self, take_id: str) -> None:
-        """Decide as a person: only needed if the service keeps no keys and truncates the identifying time."""
-        self.holds(not self.schedule.knows_keys, "a person was asked at a service that keeps keys")
+        """Decide as a person: only needed if the service reads no references and truncates the identifying time."""
+        self.holds(not self.schedule.reads_refs, "a person was asked at a service that reads references")
         self.holds(self.schedule.precision is not Precision.MICROSECONDS, "a person was asked though times prove jobs")
         mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
         self.unproven[take_id] = len(mine) - (self.expected_jobs[take_id] - 1 - self.unproven[take_id])

@@ -3,7 +3,8 @@
 A hypothesis state machine against the real service in process. Recordings differ only in their samples: length, size,
 rate and target are the same, there are two subjects, and imported files share their capture times. Two desks and one
 computer that sends a folder with `submit_files` use one account, exchange bundles, lose answers, are killed and
-restored; groups are deleted meanwhile. The service keeps idempotency keys, or does not know them.
+restored; groups are deleted meanwhile. The service reads references of submissions, or does not know them; a gateway
+may drop the headers of requests.
 
 After each step, a take with a job has one with its own sound, and no sound has more jobs than people requested. At the
 end every take is done, if needed after a person has sent it again. One case cannot be detected: a take was handed over,
@@ -111,25 +112,28 @@ class IdentityMachine(RuleBasedStateMachine):
     bench: Bench
 
     @initialize(
-        knows_keys=st.booleans(),
+        reads_refs=st.booleans(),
+        drops=st.sampled_from(("", "requests")),
         precision=st.sampled_from((*[Precision.MICROSECONDS] * 3, *Precision)),
         first=st.lists(
             st.tuples(st.sampled_from(("record", "import", "folder")), desks, subjects, moments), min_size=2, max_size=3
         ),
     )
-    def begin(self, knows_keys: bool, precision: Precision, first: list) -> None:
+    def begin(self, reads_refs: bool, drops: str, precision: Precision, first: list) -> None:
         bench = self.bench
         bench.clock.moment += timedelta(days=3)  # no earlier event counts any more
         bench.tally["schedules"] += 1
-        bench.tally["with keys" if knows_keys else "without keys"] += 1
-        self.knows_keys = knows_keys
+        bench.tally["with references" if reads_refs else "without references"] += 1
+        self.reads_refs = reads_refs
         self.world = World(bench.clock)
         self.credentials = bench.service.add_account(Plan.ENTERPRISE, 1_000_000)
         self.folder = Path(tempfile.mkdtemp(dir=bench.folder))
         self.owner = BundleOwner(API, self.credentials.account_id)
         self.profile = Profile("p", "Any", "service", API, self.credentials.account_id)
         self.vault = MemoryVault()
-        networks = [BadNetwork(bench.service, self.world, knows_keys=knows_keys, precision=precision) for _ in range(3)]
+        networks = [BadNetwork(bench.service, self.world, reads_refs=reads_refs, precision=precision) for _ in range(3)]
+        for network in networks:
+            network.drops = drops  # a gateway drops the headers of requests
         self.laptops = []
         for number in (0, 1):
             (self.folder / f"desk-{number}").mkdir()
@@ -244,10 +248,10 @@ class IdentityMachine(RuleBasedStateMachine):
         self.laptops[desk].network.faults[kind].extend([(fault, 1.0)] * times)
         self._count([fault] * times)
 
-    @precondition(lambda self: self.knows_keys)
+    @precondition(lambda self: self.reads_refs)
     @rule(desk=desks, seconds=st.sampled_from((1.0, 4.0, 40.0)))
     def meet_late(self, desk: int, seconds: float) -> None:
-        """A request that arrives long after its caller gave up; without keys it makes a second job."""
+        """A request that arrives long after its caller gave up; without references it makes a second job."""
         self.laptops[desk].network.faults["analyze"].append((Fault.LATE, seconds))
         self._count([Fault.LATE])
 

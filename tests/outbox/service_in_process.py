@@ -34,7 +34,7 @@ from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
-from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.errors import AudioRejected
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
 
@@ -64,7 +64,7 @@ class _Inspector:
         with recording.open("rb") as file:
             seen = await asyncio.to_thread(look_at, file)
         if isinstance(seen, AudioRefusal):
-            raise audio_rejected(seen.code, seen.message)
+            raise AudioRejected(seen.code, seen.message)
         return seen
 
 
@@ -74,6 +74,13 @@ class _Queue:
 
     def enqueue(self, connection: Any, job_id: str, queue_tag: int) -> None:
         self.job_ids.append(job_id)
+
+
+def without_fields(response: httpx.Response, *fields: str) -> None:
+    """Take the announcement of these fields out of an answer, as of a service that does not read them."""
+    if "X-Vbdesk-Fields" in response.headers:
+        names = [name for name in response.headers["X-Vbdesk-Fields"].split(", ") if name not in fields]
+        response.headers["X-Vbdesk-Fields"] = ", ".join(names)
 
 
 class ServiceInProcess:

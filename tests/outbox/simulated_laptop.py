@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-from service_in_process import API, STORAGE, Clock, ServiceInProcess
+from service_in_process import API, STORAGE, Clock, ServiceInProcess, without_fields
 
 from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
@@ -146,7 +146,7 @@ class PowerCut:
 class BadNetwork(httpx.BaseTransport):
     """The network between the laptop and the service."""
 
-    def __init__(self, service: ServiceInProcess, world: World, *, knows_keys: bool, precision: Precision) -> None:
+    def __init__(self, service: ServiceInProcess, world: World, *, reads_refs: bool, precision: Precision) -> None:
         self.service, self.world = service, world
         self.tripwire: PowerCut | None = None
         self.faults: dict[str, deque[tuple[Fault, float]]] = {kind: deque() for kind in (*KINDS, "any")}
@@ -154,7 +154,8 @@ class BadNetwork(httpx.BaseTransport):
         self.statuses: Counter[tuple[str, int]] = Counter()  # answers of the service itself
         self.met: Counter[str] = Counter()  # faults that hit a request
         self.base_url = API
-        self._knows_keys, self._precision = knows_keys, precision
+        self.drops = ""  # whose headers a gateway drops: those of "requests" or "answers"
+        self._reads_refs, self._precision = reads_refs, precision
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         self._pass()
@@ -210,13 +211,15 @@ class BadNetwork(httpx.BaseTransport):
     def _deliver(
         self, request: httpx.Request, content: bytes, kind: str, *, broken_off: bool = False
     ) -> httpx.Response:
-        if not self._knows_keys and "Idempotency-Key" in request.headers:
-            del request.headers["Idempotency-Key"]
+        if not self._reads_refs or self.drops == "requests":
+            request.headers.pop("Idempotency-Key", None)
         if kind == "analyze":
             content = _cut_moment(content, self._precision)
         answer = self.service.exchange(request, content, broken_off=broken_off)
-        if not self._knows_keys:
-            answer.headers.pop("X-Vbdesk-Idempotency", None)
+        if not self._reads_refs:
+            without_fields(answer, "client_ref")
+        if self.drops == "answers":
+            answer.headers.pop("X-Vbdesk-Fields", None)
         self.statuses[kind, answer.status_code] += 1
         return answer
 

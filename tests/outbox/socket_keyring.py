@@ -42,7 +42,7 @@ class KeyringServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         self.environment = {
             "PYTHON_KEYRING_BACKEND": "socket_keyring.Keyring",
             "TEST_KEYRING": str(path),
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *os.environ.get("PYTHONPATH", "").split()]),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")])),
         }
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 

@@ -1,9 +1,10 @@
 """The consent policy of a profile binds recording, importing, sending and handing over."""
 
 import contextlib
+import json
 import os
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -18,7 +19,16 @@ from vbdesk.outbox.imports.file_import import import_rows, preview_files
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import NotAllowed
-from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, SendRule, read_settings, write_settings
+from vbdesk.outbox.library.settings import (
+    ConsentRules,
+    LibrarySettings,
+    Retention,
+    RetentionRule,
+    SendRule,
+    SubjectDetail,
+    read_settings,
+    write_settings,
+)
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.upload_queue import UploadQueue
@@ -210,3 +220,22 @@ def test_changes_of_the_rules_at_one_time_keep_each_other(library):
         thread.join()
     rules = library.settings().consent
     assert (rules.policy, rules.valid_days) == (ConsentPolicy.REQUIRED, 365)
+
+
+def test_every_setting_is_stored_and_has_a_default_for_older_libraries():
+    changed = LibrarySettings(
+        send_rule=SendRule.BY_HAND,
+        retention=Retention(RetentionRule.AFTER_RESULT, 3),
+        paused=True,
+        consent=ConsentRules(ConsentPolicy.OFF, valid_days=30, asked_by="Dr. Ada"),
+        trash_days=30,
+        detail=SubjectDetail.INITIALS,
+    )
+    assert read_settings(write_settings(changed)) == changed
+    for field in fields(LibrarySettings):
+        assert getattr(changed, field.name) != getattr(LibrarySettings(), field.name), "a value that is not the default"
+        document = json.loads(write_settings(changed))
+        del document[field.name]
+        assert read_settings(json.dumps(document).encode()) == replace(
+            changed, **{field.name: getattr(LibrarySettings(), field.name)}
+        )

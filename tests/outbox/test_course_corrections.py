@@ -33,7 +33,7 @@ class Ward:
     def __init__(self, service: ServiceInProcess, clock: Clock, folder: Path, plan: Plan = Plan.ENTERPRISE) -> None:
         clock.moment += timedelta(minutes=10)  # all rate windows have passed
         self.service, self.world = service, World(clock)
-        self.network = BadNetwork(service, self.world, knows_keys=True, precision=Precision.MICROSECONDS)
+        self.network = BadNetwork(service, self.world, reads_refs=True, precision=Precision.MICROSECONDS)
         self.credentials = service.add_account(plan, 1000)
         self.laptop = Laptop(folder, self.network, self.credentials, plan)
         for number in range(2):

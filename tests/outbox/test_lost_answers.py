@@ -1,4 +1,4 @@
-"""A lost answer is recovered by identity: by the key, or by the exact capture time in the subject's own group."""
+"""A lost answer is recovered by identity: by the reference, or by the exact capture time in the subject's own group."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -26,8 +26,8 @@ def telling(service):
 
 @pytest.fixture
 def keeping(telling):
-    """A service that keeps keys for a day and says so."""
-    telling.key_kept_s = DAY_S
+    """A service that reads references and says so."""
+    telling.reads_refs = True
     return telling
 
 
@@ -58,7 +58,7 @@ def event_of(library, take_id):
     return library.store.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))[0]
 
 
-def test_a_service_that_keeps_keys_is_asked_again_and_nothing_is_searched(
+def test_a_service_that_reads_references_is_asked_again_and_nothing_is_searched(
     library, all_done, imported, sync_worker, keeping, drive
 ):
     keeping.faults["analyze"].extend(["lost", 500, "unreachable", "lost"])
@@ -69,7 +69,9 @@ def test_a_service_that_keeps_keys_is_asked_again_and_nothing_is_searched(
     assert keeping.count("put") == 1, "the upload is still there"
 
 
-def test_the_promise_and_the_services_time_are_noted_before_it_is_asked(library, imported, sync_worker, keeping, drive):
+def test_the_announcement_and_the_services_time_are_noted_before_it_is_asked(
+    library, imported, sync_worker, keeping, drive
+):
     keeping.clock_ahead = timedelta(minutes=5)
     noted = []
     keeping.faults["analyze"].append(lambda request: noted.append(event_of(library, take_id)) or keeping._refusal(503))
@@ -77,12 +79,12 @@ def test_the_promise_and_the_services_time_are_noted_before_it_is_asked(library,
     drive(sync_worker, lambda: noted)
     told = datetime.fromisoformat(noted[0]["asked_service_at"]) - datetime.fromisoformat(noted[0]["asked_at"])
     assert timedelta(minutes=4, seconds=58) < told <= timedelta(minutes=5)
-    assert noted[0]["key_kept_s"] == DAY_S
+    assert library.get(take_id).named
 
 
-@pytest.mark.parametrize(("hours", "searched"), [(22.9, False), (23.1, True), (30, True)])
-def test_a_key_is_repeated_for_less_than_23_hours_of_the_services_time(
-    library, all_done, waiting, new_sync_worker, keeping, drive, clock, hours, searched
+@pytest.mark.parametrize("hours", [22.9, 23.1, 30, 9000])
+def test_a_reference_is_repeated_however_late(
+    library, all_done, waiting, new_sync_worker, keeping, drive, clock, hours
 ):
     keeping.faults["analyze"].append(KeyboardInterrupt())
     waiting()
@@ -91,7 +93,7 @@ def test_a_key_is_repeated_for_less_than_23_hours_of_the_services_time(
     clock.advance(hours * 3600)
     drive(new_sync_worker(), all_done)
     assert len(keeping.jobs) == 1
-    assert (keeping.count("group") > 0) == searched
+    assert keeping.count("group") == 0
 
 
 def test_the_clock_of_this_computer_has_no_part_in_it(
@@ -104,34 +106,33 @@ def test_the_clock_of_this_computer_has_no_part_in_it(
         drive(new_sync_worker())
     clock.advance(DAY_S)
     keeping.clock_ahead = timedelta(days=-1)
-    keeping.keys = {key: (kept_at + DAY_S, *rest) for key, (kept_at, *rest) in keeping.keys.items()}
     drive(new_sync_worker(), all_done)
     assert keeping.count("group") == 0
     assert len(keeping.jobs) == 1
 
 
-def test_a_promise_that_was_not_seen_before_the_asking_does_not_count(
+def test_an_announcement_that_was_not_seen_before_the_asking_does_not_count(
     library, all_done, imported, new_sync_worker, telling, drive
 ):
     telling.faults["analyze"].append(KeyboardInterrupt())
     take_id = imported()
     with pytest.raises(KeyboardInterrupt):
         drive(new_sync_worker())
-    telling.key_kept_s, telling.keys = DAY_S, {}
+    telling.reads_refs = True
     drive(new_sync_worker(), all_done)
     assert (library.get(take_id).state, library.get(take_id).fix) == (NEEDS_ATTENTION, Fix.SEND_AGAIN)
     assert len(telling.jobs) == 1
 
 
-def test_a_used_key_goes_to_a_person_and_only_a_person_makes_a_new_one(
+def test_a_used_reference_is_searched_for_and_only_a_person_makes_a_new_one(
     library, all_done, imported, sync_worker, keeping, drive
 ):
     take_id = imported()
-    keeping.keys[event_of(library, take_id)["event_id"]] = (0.0, b"another recording", {})
+    keeping.refs[library.get(take_id).client_ref] = (b"another recording", {})
     drive(sync_worker, all_done)
     item = library.get(take_id)
     assert (item.state, item.fix, item.asked) == (NEEDS_ATTENTION, Fix.SEND_AGAIN, False)
-    assert keeping.count("analyze") == 1
+    assert (keeping.count("analyze"), keeping.count("group")) == (1, 1)
     library.send_again(take_id)
     drive(sync_worker, all_done)
     assert library.get(take_id).state is DONE

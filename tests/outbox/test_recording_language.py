@@ -98,11 +98,11 @@ def test_only_a_service_that_reads_the_fields_is_sent_them(
 
 
 @pytest.mark.parametrize("reads_at_first", [True, False])
-def test_a_request_is_repeated_with_its_key_as_it_was(
+def test_a_request_is_repeated_with_its_reference_as_it_was(
     library, all_done, waiting, noted, new_sync_worker, service, drive, reads_at_first
 ):
     noted(READS_SECOND)
-    service.clock_ahead, service.key_kept_s, service.reads_language = timedelta(), 86_400, reads_at_first
+    service.clock_ahead, service.reads_refs, service.reads_language = timedelta(), True, reads_at_first
     service.faults["analyze"].append(KeyboardInterrupt())
     waiting(A)
     with pytest.raises(KeyboardInterrupt):

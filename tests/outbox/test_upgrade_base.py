@@ -26,6 +26,7 @@ from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault, UnlockableVau
 from vbdesk.outbox.profiles.profiles import ProfileStore, library_folder, library_key
 from vbdesk.outbox.profiles.service_key import LockState, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 DATA = Path(__file__).parents[1] / "data" / "upgrade_base"
 NOW = datetime(2026, 8, 30, 8, 0, tzinfo=UTC)
@@ -122,6 +123,21 @@ def test_what_waited_can_be_sent_restored_and_put_back(desk, record):
     assert library.get(ids["trashed with result"]).state is OutboxState.DONE
     assert not library.get(ids["excluded"]).excluded
     library.close()
+
+
+def test_numbers_of_submissions_begin_with_the_first_and_nothing_old_is_named(desk, record):
+    """What the base version has requested is searched for; its next submission has the number 2."""
+    library, _folder, _key = desk.open_library("ward")
+    assert {item.attempt for item in library.list()} == {1}
+    assert not any(event.named for event in UploadQueue(library.store).events())
+    ended = next(item for item in library.list() if item.state is OutboxState.FAILED)
+    library.retry(ended.take_id)
+    assert library.get(ended.take_id).attempt == 2
+    library.close()
+    reopened, _folder, _key = desk.open_library("ward")
+    assert reopened.get(ended.take_id).attempt == 2
+    assert reopened.get(ended.take_id).client_ref != ended.client_ref
+    reopened.close()
 
 
 @pytest.mark.parametrize("name", ["key.vbundle", "passphrase.vbundle"])

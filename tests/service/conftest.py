@@ -37,7 +37,7 @@ from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.http.slow_clients import ClientTimeouts
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
-from vbdesk.service.kernel.errors import audio_rejected
+from vbdesk.service.kernel.errors import AudioRejected
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
 from vbdesk.service.ports.context import Context
@@ -81,7 +81,7 @@ class DirectInspector:
         with recording.open("rb") as file:
             seen = await asyncio.to_thread(look_at, file)
         if isinstance(seen, AudioRefusal):
-            raise audio_rejected(seen.code, seen.message)
+            raise AudioRejected(seen.code, seen.message)
         return seen
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from vbdesk.signs.corpus.measurement import MeasuredFile, Unmeasurable
+from vbdesk.lab.corpus.measurement import MeasuredFile, Unmeasurable
 
 
 def read_number(path):

@@ -7,9 +7,9 @@ import numpy as np
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
-from vbdesk.signs.corpus.measurement import MeasuredFile
-from vbdesk.signs.fit.sign_builder import FitRequest
-from vbdesk.signs.fit.study import RecordingLabel
+from vbdesk.lab.corpus.measurement import MeasuredFile
+from vbdesk.lab.fit.sign_builder import FitRequest
+from vbdesk.lab.fit.study import RecordingLabel
 
 SHIFTED = {"speech_rate": -1.0, "pause_ratio": 0.8}
 SEPARATION = float(np.hypot(*SHIFTED.values()))

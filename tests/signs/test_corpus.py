@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import (
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import (
     MeasuredFile,
     Unmeasurable,
     extractor_fingerprint,
     measure_file,
     too_little_speech,
 )
-from vbdesk.signs.corpus.parallel_measurement import measure_corpus
-from vbdesk.signs.corpus.recording_table import TableError, read_table
+from vbdesk.lab.corpus.parallel_measurement import measure_corpus
+from vbdesk.lab.corpus.recording_table import TableError, read_table
 
 sys.path.append(str(Path(__file__).parent))  # processes import their tasks by name
 

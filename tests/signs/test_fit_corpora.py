@@ -12,19 +12,19 @@ import soundfile as sf
 sys.path.append(str(Path(__file__).parent))  # made_studies, by name
 from made_studies import made_data, request_of, run
 
-from vbdesk.signs.corpus.joined_clips import ACROSS_JOINTS, JoinedClips, is_clip, joined_digest, measure_joined
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import (
+from vbdesk.lab.corpus.joined_clips import ACROSS_JOINTS, JoinedClips, is_clip, joined_digest, measure_joined
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import (
     MeasuredFile,
     Unmeasurable,
     extractor_fingerprint,
     file_digest,
     measure_file,
 )
-from vbdesk.signs.corpus.recording_table import TableError
-from vbdesk.signs.fit.bootstrap import correlation
-from vbdesk.signs.fit.run import fit_sign
-from vbdesk.signs.fit.study import RecordingLabel, StudyError, joinable_clips, read_labels
+from vbdesk.lab.corpus.recording_table import TableError
+from vbdesk.lab.fit.bootstrap import correlation
+from vbdesk.lab.fit.run import fit_sign
+from vbdesk.lab.fit.study import RecordingLabel, StudyError, joinable_clips, read_labels
 
 SHORT = Unmeasurable("The recording is 3.0 seconds long.", too_short=True)
 

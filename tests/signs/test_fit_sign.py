@@ -14,15 +14,15 @@ sys.path.append(str(Path(__file__).parent))  # made_studies, by name
 from made_studies import RATES, SEPARATION, STABLE, made_data, request_of, run
 
 from vbdesk.contract.levels import Level
-from vbdesk.signs.corpus.journal import MeasurementJournal
-from vbdesk.signs.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
-from vbdesk.signs.corpus.recording_table import TableError
-from vbdesk.signs.fit.bootstrap import auc, bootstrap_interval, intraclass_correlation, slope
-from vbdesk.signs.fit.probability_calibration import calibrate_probabilities
-from vbdesk.signs.fit.regression import fit_weights, speaker_folds
-from vbdesk.signs.fit.rules import fitting_rules
-from vbdesk.signs.fit.run import fit_sign
-from vbdesk.signs.fit.study import RecordingLabel, StudyError, make_study, read_labels, reject_shared_recordings
+from vbdesk.lab.corpus.journal import MeasurementJournal
+from vbdesk.lab.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
+from vbdesk.lab.corpus.recording_table import TableError
+from vbdesk.lab.fit.bootstrap import auc, bootstrap_interval, intraclass_correlation, slope
+from vbdesk.lab.fit.probability_calibration import calibrate_probabilities
+from vbdesk.lab.fit.regression import fit_weights, speaker_folds
+from vbdesk.lab.fit.rules import fitting_rules
+from vbdesk.lab.fit.run import fit_sign
+from vbdesk.lab.fit.study import RecordingLabel, StudyError, make_study, read_labels, reject_shared_recordings
 from vbdesk.signs.plugins.discovery import PluginSource, load_plugins
 
 RULES = fitting_rules()
@@ -349,7 +349,7 @@ def test_without_scikit_learn_the_command_says_how_to_get_it(study_on_disk):
     command = [sys.executable, "-c", code, "signs", "fit", str(study_on_disk[0]), "--sign", "slow-speech"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (outcome.returncode, outcome.stdout) == (1, "")
-    assert outcome.stderr == "Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.\n"
+    assert outcome.stderr == "Fitting needs scikit-learn. Install it with: pip install 'vbdesk[lab]'.\n"
 
 
 def test_the_interval_of_a_cross_validated_value_is_wider_than_the_bootstrap(norms):

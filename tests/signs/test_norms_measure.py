@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 from patience import until
 from vbdesk.cli.main import app
 from vbdesk.data_files import read_data
+from vbdesk.lab.corpus.measurement import MeasuredFile
+from vbdesk.lab.corpus.recording_table import TableError
+from vbdesk.lab.norms.norms_writer import measure_norms, write_norms
+from vbdesk.lab.norms.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
+from vbdesk.lab.norms.sex_model import fit_logistic
+from vbdesk.lab.norms.spread import line_through, spread_of
 from vbdesk.resource_files import resource
-from vbdesk.signs.corpus.measurement import MeasuredFile
-from vbdesk.signs.corpus.recording_table import TableError
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.norms_measure.norms_writer import measure_norms, write_norms
-from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
-from vbdesk.signs.norms_measure.sex_model import fit_logistic
-from vbdesk.signs.norms_measure.spread import line_through, spread_of
 
 MALE, FEMALE = 0, 1
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.corpus.measurement import MeasuredFile
+from vbdesk.lab.corpus.measurement import MeasuredFile
 from vbdesk.signs.norms import Z_LIMIT
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"

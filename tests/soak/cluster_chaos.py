@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from cluster import Cluster  # noqa: E402
 from own_postgresql import OwnPostgresql  # noqa: E402
 from store_server import StoreAccess, StoreServer  # noqa: E402
 
+from vbdesk.clock import utc_now  # noqa: E402
 from vbdesk.service.kernel.db.engine import create_engine  # noqa: E402
 from vbdesk.service.kernel.db.session import open_database  # noqa: E402
 from vbdesk.service.kernel.settings import load_settings  # noqa: E402
@@ -146,7 +147,7 @@ class LaterClock:
     """A future time, when leftovers of kills are old enough to be removed."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + 2 * SAFE_AGE
+        return utc_now() + 2 * SAFE_AGE
 
 
 def tidy_up(cluster: Cluster, access: StoreAccess) -> int:

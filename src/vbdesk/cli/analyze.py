@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.output import columns, fail, fail_without_target, print_json, say, wrapped
 from vbdesk.cli.spoken_language import known_language
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.language import N_, _, current, system_reason, translated
 
@@ -22,7 +23,7 @@ NOTICE = N_("For care staff, not a diagnosis.")
 
 def analyze(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")
+        Path, typer.Argument(metavar="FILE", help=f"A {ANY_FORMAT} recording of 15 seconds to 20 minutes.")
     ],
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
     sign: Annotated[str | None, typer.Option(help="Analyse for this sign only, such as stress.")] = None,

@@ -14,6 +14,7 @@ from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
 from vbdesk.clock import utc_now
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.language import _, system_reason, translated
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ FORMATS = ("csv", "parquet", "fhir", "pdf", "bids", "json", "svg", "png")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _DRAWN = ("pdf", "svg", "png")
 _FOR_RESEARCH = {"csv", "parquet", "bids", "json"}
-_AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
 
 def export(
@@ -339,7 +339,7 @@ def _sound(folder: Path | None, records: "list[SubjectRecord]") -> "dict[str, Au
     jobs = [recording.job.job_id for record in records for recording in record.recordings]
     found = {}
     for job_id in (job_id for job_id in jobs if Path(job_id).name == job_id):  # never a path outside the folder
-        for suffix in _AUDIO_SUFFIXES:
+        for suffix in AUDIO_SUFFIXES:
             path = folder / f"{job_id}{suffix}"
             if path.is_file():
                 found[job_id] = AudioFile(suffix, path)

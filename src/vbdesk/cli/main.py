@@ -2,12 +2,13 @@
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from vbdesk import __version__
-from vbdesk.cli import admin, audit, fhir, simulate
+from vbdesk.cli import admin, audit, fhir
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.bundle import bundle
 from vbdesk.cli.command_language import OPTION, choose_language, refusal, translate_commands
@@ -16,17 +17,13 @@ from vbdesk.cli.demo import demo
 from vbdesk.cli.desk import desk
 from vbdesk.cli.doctor import doctor
 from vbdesk.cli.export import export
-from vbdesk.cli.features import features
 from vbdesk.cli.groups import groups
 from vbdesk.cli.jobs import jobs
-from vbdesk.cli.longitudinal import longitudinal
-from vbdesk.cli.norms import norms
 from vbdesk.cli.output import say
 from vbdesk.cli.report import report
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 from vbdesk.cli.signs_check import check
-from vbdesk.cli.signs_fit import fit
 from vbdesk.cli.submit import submit
 from vbdesk.cli.sync import sync
 from vbdesk.cli.worker import worker
@@ -39,6 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="The voice biomarker desk.",
 )
+
+lab = import_module("vbdesk.lab.commands")  # the lab imports this package, and is imported by none
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,7 +62,7 @@ def _root(
 app.command()(desk)
 app.command()(demo)
 app.command()(analyze)
-app.command()(longitudinal)
+app.command()(lab.longitudinal)
 app.command(epilog=STATUSES)(submit)
 app.command(epilog=STATUSES)(sync)
 app.command(epilog=STATUSES)(export)
@@ -71,12 +70,12 @@ app.command()(report)
 app.add_typer(fhir.app, name="fhir")
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")
-app.add_typer(simulate.app, name="simulate")
+app.add_typer(lab.simulate, name="simulate")
 signs.command()(check)
-signs.command()(fit)
+signs.command()(lab.fit)
 app.add_typer(signs, name="signs")
-app.add_typer(features, name="features")
-app.add_typer(norms, name="norms")
+app.add_typer(lab.features, name="features")
+app.add_typer(lab.norms, name="norms")
 app.command()(serve)
 app.command()(worker)
 app.add_typer(bundle, name="bundle")

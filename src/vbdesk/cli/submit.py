@@ -25,6 +25,7 @@ from vbdesk.cli.output import fail, fail_without_target, local_time, print_json,
 from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
 from vbdesk.clock import utc_now
+from vbdesk.contract.audio_formats import ANY_FORMAT, AUDIO_SUFFIXES
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.language import N_, _, message, system_reason, translated
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from vbdesk.outbox.imports.import_row import ImportRow
     from vbdesk.outbox.library.items import RecordingTarget
 
-NO_SOUND = message("The file is not WAV, FLAC, MP3 or M4A.")
+NO_SOUND = message("The file is not {formats}.", formats=ANY_FORMAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class _Moments:
 def submit(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH", help="Recordings (WAV, FLAC, MP3 or M4A), and folders of them."),
+        typer.Argument(metavar="PATH", help=f"Recordings ({ANY_FORMAT}), and folders of them."),
     ] = None,
     group: Annotated[str | None, typer.Option(help="The subject that all the files belong to.")] = None,
     csv: Annotated[
@@ -266,9 +267,8 @@ def _journal_of(connection: ConnectedAccount, data_dir: Path | None) -> Path:
 
 
 def _is_foreign(path: Path) -> bool:
-    from vbdesk.outbox.imports.file_import import SUFFIXES
 
-    return path.is_file() and path.suffix.lower() not in SUFFIXES
+    return path.is_file() and path.suffix.lower() not in AUDIO_SUFFIXES
 
 
 class _Sender:

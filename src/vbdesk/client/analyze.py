@@ -9,7 +9,7 @@ from vbdesk.client.refusals import OF_MODEL, OF_SIGN
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
-from vbdesk.contract.idempotency import KEY_HEADER
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD, KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
@@ -61,7 +61,7 @@ def submit(
     recorded_at: datetime | None = None,
     diarize: bool = False,
     webhook: Webhook | None = None,
-    idempotency_key: str | None = None,
+    client_ref: str | None = None,
     after_faults: bool = True,
     cancel: CancelFlag | None = None,
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
@@ -80,7 +80,9 @@ def submit(
         recorded_at: capture time; the present if None.
         diarize: analyse each speaker.
         webhook: where this job is reported.
-        idempotency_key: lets a service that supports keys recognise a repeated submit.
+        client_ref: reference of the submission, 16 to 64 URL-safe characters: a service that reads it recognises a
+            repeat. The field is sent only if an answer of the service announced it (`Client.reads_client_ref`). It is
+            the `Idempotency-Key`, too, for services that support keys.
         after_faults: retry when the service reports an internal failure, as the interface recommends. Without it the
             caller searches first, since the service may have accepted the recording before it failed.
         cancel: set to stop before the request is sent.
@@ -102,6 +104,8 @@ def submit(
     form = {"diarize": "true" if diarize else "false"}
     if transport.reads_language:
         form |= spoken.form
+    if transport.reads_client_ref and client_ref is not None:
+        form[CLIENT_REF_FIELD] = client_ref
     if recorded_at is not None:
         form["recorded_at"] = format_timestamp(recorded_at)
     if webhook is not None:
@@ -114,7 +118,7 @@ def submit(
         bucket=Bucket.ANALYZE,
         form=form,
         audio=recording if isinstance(recording, AudioSource) else None,
-        headers=None if idempotency_key is None else {KEY_HEADER: idempotency_key},
+        headers=None if client_ref is None else {KEY_HEADER: client_ref},
         after_faults=after_faults,
         refusals=_REFUSALS[target.kind],
     )

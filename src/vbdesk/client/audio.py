@@ -6,15 +6,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from vbdesk.contract.uploads import AudioContentType
+from vbdesk.contract.audio_formats import ANY_FORMAT, AUDIO_SUFFIXES, AudioContentType
 from vbdesk.language import message
-
-CONTENT_TYPES: dict[str, AudioContentType] = {
-    ".wav": "audio/wav",
-    ".flac": "audio/flac",
-    ".mp3": "audio/mpeg",
-    ".m4a": "audio/mp4",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +34,10 @@ class AudioSource:
         ValueError: the extension is not that of one of the four formats.
                 OSError: the file cannot be read.
         """
-        content_type = CONTENT_TYPES.get(path.suffix.lower())
+        content_type = AUDIO_SUFFIXES.get(path.suffix.lower())
         if content_type is None:
             raise ValueError(
-                message("{file} is not a WAV, FLAC, MP3 or M4A file. Choose another file.", file=path.name)
+                message("{file} is not a {formats} file. Choose another file.", file=path.name, formats=ANY_FORMAT)
             )
         name = path.name.encode("utf-8", "replace").decode()  # file names need not be UTF-8
         return cls(name, content_type, path.stat().st_size, lambda: path.open("rb"))

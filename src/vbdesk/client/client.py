@@ -119,9 +119,9 @@ class Client:
         return self._transport.server_time
 
     @property
-    def key_kept_s(self) -> int | None:
-        """Seconds for which the service keeps an idempotency key, by its last answer; None: no promise."""
-        return self._transport.key_kept_s
+    def reads_client_ref(self) -> bool | None:
+        """Whether the service reads the reference of a submission, by its last answer; None before the first."""
+        return self._transport.reads_client_ref
 
     @property
     def reads_language(self) -> bool | None:
@@ -138,7 +138,7 @@ class Client:
         recorded_at: datetime | None = None,
         diarize: bool = False,
         webhook: Webhook | None = None,
-        idempotency_key: str | None = None,
+        client_ref: str | None = None,
         after_faults: bool = True,
         cancel: CancelFlag | None = None,
         spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
@@ -153,7 +153,7 @@ class Client:
             recorded_at=recorded_at,
             diarize=diarize,
             webhook=webhook,
-            idempotency_key=idempotency_key,
+            client_ref=client_ref,
             after_faults=after_faults,
             cancel=cancel,
             spoken=spoken,

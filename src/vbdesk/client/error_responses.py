@@ -21,8 +21,8 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.refusals import OF_AUDIO, Refusals, quoted, refusal
-from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
+from vbdesk.client.refusals import Refusals, quoted, refusal
+from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode, facts_of
 from vbdesk.language import N_, message
 
 LONGEST_RETRY_AFTER_S = 3600.0  # an absurd Retry-After must not stop us for years
@@ -45,8 +45,9 @@ def error_of(response: httpx.Response, refusals: Refusals | None = None) -> Clie
         return RateLimited(code=code, retry_after_s=retry_after_s(response))
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
         return ServiceUnavailable(code=code, status=status)
-    if code in OF_AUDIO:
-        return AudioRefused(OF_AUDIO[ErrorCode(code)], code=code, status=status)
+    facts = facts_of(code)
+    if facts is not None and facts.of_audio:
+        return AudioRefused(refusal(body, refusals), code=code, status=status)
     if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
         return UploadRefInvalid(code=code, status=status)
     kind = _BY_STATUS.get(status, InvalidRequest)

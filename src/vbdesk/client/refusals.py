@@ -7,19 +7,12 @@ names the reason.
 
 from collections.abc import Mapping
 
-from vbdesk.contract.errors import ErrorBody, ErrorCode
+from vbdesk.contract.errors import ErrorBody, ErrorCode, facts_of
 from vbdesk.language import N_, Message, message
 
 Refusals = Mapping[str, str]
-"""Whole sentences by `ErrorCode`, for one kind of request. Errors have those that are the same for every request."""
+"""Whole sentences by `ErrorCode`, for one kind of request. `ErrorCode` has those of every request."""
 
-OF_AUDIO: Refusals = {
-    ErrorCode.AUDIO_POOR_QUALITY: N_("There is no voice to analyse in this recording. Record again."),
-    ErrorCode.AUDIO_TOO_SHORT: N_("The recording is shorter than 15 seconds. Record a longer one."),
-    ErrorCode.AUDIO_TOO_LONG: N_("The recording is longer than 20 minutes. Record a shorter one."),
-    ErrorCode.AUDIO_TOO_LARGE: N_("The recording is larger than 32 MB. Record a shorter one."),
-    ErrorCode.UNSUPPORTED_FORMAT: N_("The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file."),
-}
 OF_MODEL: Refusals = {ErrorCode.NOT_FOUND: N_("The service does not offer this model. Choose another one.")}
 OF_SIGN: Refusals = {ErrorCode.NOT_FOUND: N_("The service does not offer this sign alone. Choose another one.")}
 OF_JOB: Refusals = {
@@ -49,13 +42,6 @@ OF_WEBHOOK: Refusals = {
     )
 }
 
-_OF_EVERY_REQUEST: Refusals = {
-    ErrorCode.METHOD_NOT_ALLOWED: N_(
-        "The service does not know this kind of request. It may be older than this program: ask its operator for an "
-        "update."
-    )
-}
-
 
 def refusal(body: ErrorBody, refusals: Refusals | None) -> str | None:
     """Our sentence for an error body; None if there is none for its code.
@@ -64,7 +50,8 @@ def refusal(body: ErrorBody, refusals: Refusals | None) -> str | None:
         body: of the service.
         refusals: sentences of the request that it answers; None if it has none of its own.
     """
-    return {**_OF_EVERY_REQUEST, **(refusals or {})}.get(body.code)
+    facts = facts_of(body.code)
+    return (refusals or {}).get(body.code) or (facts and facts.in_client)
 
 
 def quoted(body: ErrorBody) -> Message:

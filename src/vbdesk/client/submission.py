@@ -27,7 +27,6 @@ from vbdesk.client.submission_recovery import (
     SEARCH_AFTER_S,
     ProvenJob,
     UnprovenJob,
-    key_is_kept,
     may_have_been_accepted,
 )
 from vbdesk.client.uploads import Progress
@@ -111,7 +110,7 @@ def submit_files(
 
     The journal identifies recordings by sound, group and target, not by file name. It belongs to one account. It is
     written before each step. After an interruption, just run it again: nothing is sent twice.
-    When an answer was lost, a service that keeps idempotency keys gets the same request again. At another one the
+    When an answer was lost, a service that reads references gets the same request again. At another one the
     group's jobs are searched for the recording's capture time. If neither proves the outcome, it is `unproven`.
     `recorded_at` is increased by microseconds until no other recording of the journal has it.
 
@@ -159,6 +158,10 @@ class _Asked:
     recorded_at: datetime
     time_is_unique: bool
     duration_s: float | None
+
+    @classmethod
+    def of(cls, file: FileToSubmit, entry: SubmissionEntry) -> "_Asked":
+        return cls(file.target, entry.recorded_at, entry.time_is_unique, file.duration_s)
 
 
 class _Sender:
@@ -217,14 +220,14 @@ class _Sender:
                 return self._submitted(file, entry)
             except ClientError as error:
                 attempts += 1
-                entry = self._after(error, entry.key)
+                entry = self._after(error, file, entry.key)
                 if attempts > MAX_RETRIES and not entry.unproven:
                     raise
 
     def _submitted(self, file: FileToSubmit, entry: SubmissionEntry) -> SubmissionEntry:
         """Request the analysis."""
         if not entry.asked and self._client.server_time is None:
-            self._client.account.credits()  # reads the service's time and promise
+            self._client.account.credits()  # reads the service's time and announcement
         spoken = entry.spoken if entry.asked else file.spoken if self._client.reads_language else UNKNOWN_LANGUAGE
 
         def ask(client: Client) -> Job | GroupJob:
@@ -235,7 +238,7 @@ class _Sender:
                 longitudinal=file.longitudinal,
                 recorded_at=entry.recorded_at,
                 diarize=file.diarize,
-                idempotency_key=entry.key,
+                client_ref=entry.key,
                 after_faults=False,
                 cancel=self._cancel,
                 spoken=spoken,
@@ -245,27 +248,34 @@ class _Sender:
         self._steps.request(record, entry.group_id, ask)
         return record.entry
 
-    def _after(self, error: ClientError, key: str) -> SubmissionEntry:
+    def _after(self, error: ClientError, file: FileToSubmit, key: str) -> SubmissionEntry:
         """What is known of a recording after a failed submit; raises an error that concerns all recordings."""
         entry = self._journal.entry(key)
         if isinstance(error, Conflict):
-            return self._journal.write(replace(entry, unproven=True, refusal=_KEY_USED))
+            return self._found_after_conflict(file, entry)
         if isinstance(error, UploadRefInvalid):
             return self._journal.write(replace(entry, upload_ref=None))
         if may_have_been_accepted(error):
             return entry
         raise error
 
+    def _found_after_conflict(self, file: FileToSubmit, entry: SubmissionEntry) -> SubmissionEntry:
+        """Search for the job of a reference that is used; otherwise a person decides."""
+        found = self._steps.find_in_group(_Asked.of(file, entry), entry.group_id, None)
+        if isinstance(found, ProvenJob):
+            return self._journal.write(replace(entry, asked=False, job_id=found.job_id))
+        return self._journal.write(replace(entry, unproven=True, refusal=_KEY_USED))
+
     def _recovered(
         self, file: FileToSubmit, source: AudioSource, entry: SubmissionEntry, attempts: int
     ) -> SubmissionEntry:
         """Find out whether the service has a recording whose answer was lost; `entry` itself means repeat."""
         self._client.account.credits()  # reads the service's time
-        if key_is_kept(entry.asked_service_at, entry.key_kept_s, self._client.server_time):
+        if entry.named and self._client.reads_client_ref:
             if attempts:
                 self._time.sleep(FIRST_RETRY_DELAY_S * 2.0 ** (attempts - 1), self._cancel)
             return entry
-        asked = _Asked(file.target, entry.recorded_at, entry.time_is_unique, file.duration_s)
+        asked = _Asked.of(file, entry)
         found: ProvenJob | UnprovenJob | None = None
         waited_s = 0.0
         for after_s in SEARCH_AFTER_S:  # an interrupted request may still arrive
@@ -300,10 +310,10 @@ class _JournalRecord:
         return self.entry.asked
 
     def mark_asked(self) -> bool:
-        """The note of the first request stays, since the service may have kept its key."""
+        """The note of the first request stays, since the service may have its reference."""
         if not self.entry.asked:
-            now, kept_s = self._client.server_time, self._client.key_kept_s
-            self._change(asked=True, asked_service_at=now, key_kept_s=kept_s, spoken=self._spoken)
+            now, named = self._client.server_time, bool(self._client.reads_client_ref)
+            self._change(asked=True, asked_service_at=now, named=named, spoken=self._spoken)
         return True
 
     def mark_not_accepted(self) -> None:

@@ -23,7 +23,7 @@ class SubmissionEntry:
         upload_ref: set once the bytes are at the storage.
         asked: whether the analysis was requested without a recorded answer.
         asked_service_at: the service's time at the first request; None if unknown.
-        key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
+        named: whether the service had announced then that it reads references.
         unproven: the service may have the recording, but no job is proved to be its own: a person decides.
         spoken: what was said about the language when the analysis was requested; a repeat says the same.
         account_id: account of the recording; None in entries of earlier releases.
@@ -38,7 +38,7 @@ class SubmissionEntry:
     refusal: str | None = None
     time_is_unique: bool = False
     asked_service_at: datetime | None = None
-    key_kept_s: int | None = None
+    named: bool = False
     unproven: bool = False
     account_id: str | None = None
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE
@@ -59,6 +59,7 @@ class SubmissionJournal:
         self._entries: dict[str, SubmissionEntry] = {}
         for line in self._file.read():
             try:
+                line.pop("key_kept_s", None)  # of earlier releases
                 times = {name: parse_timestamp(line[name]) for name in _TIMES if line.get(name) is not None}
                 spoken = SpokenLanguage.of_form(line.get("spoken") or {})
                 entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"], "spoken": spoken})

@@ -2,7 +2,7 @@
 
 A submit whose answer was lost may have been accepted and charged. Two things prove that a job is its own:
 
-- The idempotency key, at a service that had promised to keep keys: the submit is repeated.
+- The reference of the submission, at a service that had announced that it reads it: the submit is repeated.
 - The capture time, to the microsecond, in the subject's own group, where no other recording can have the same one.
 
 A job that is only similar (fewer digits of the time, a time that a person entered, the same length) is never adopted.
@@ -31,7 +31,6 @@ from vbdesk.contract.jobs import GroupJob, Job
 
 SEARCH_AFTER_S = (5.0, 25.0)  # an interrupted request may still arrive, and late
 CLOCK_TOLERANCE = timedelta(minutes=10)  # between the service's time at the request and that of the job
-KEY_MARGIN = timedelta(hours=1)  # a key is not repeated in the last hour before the service may forget it
 OTHER_LENGTH_S = 1.0  # containers and services round a length; a larger difference means another recording
 _DIGITS = tuple(10**digits for digits in range(1, 7))
 
@@ -82,9 +81,10 @@ def may_have_been_accepted(error: ClientError) -> bool:
 
 
 def proves_not_accepted(error: ClientError, *, asked_before: bool) -> bool:
-    """Whether a refused submit proves that the service has nothing by its key.
+    """Whether a refused submit proves that the service has nothing by its reference.
 
-    After an earlier unanswered submit, only those errors prove it that a service returns after looking up the key.
+    After an earlier unanswered submit, only those errors prove it that a service returns after it has looked for the
+    reference.
     """
     return not asked_before or isinstance(error, AudioRefused | Conflict)
 
@@ -116,19 +116,6 @@ def with_random_microseconds(moment: datetime) -> datetime:
 def is_answer_to(job: Job, group_id: str) -> bool:
     """Whether `job` can be the answer to a submit into this group; a faulty proxy may mix answers up."""
     return not isinstance(job, GroupJob) or job.group_id == group_id
-
-
-def key_is_kept(asked_at: datetime | None, kept_s: int | None, service_time: datetime | None) -> bool:
-    """Whether the service certainly still knows the key of a submit.
-
-    Args:
-        asked_at: the service's time at the request; None if unknown.
-        kept_s: for how many seconds it had promised to keep keys; None if it had not.
-        service_time: the service's time now; None if unknown.
-    """
-    if asked_at is None or kept_s is None or service_time is None:
-        return False
-    return -CLOCK_TOLERANCE < service_time - asked_at < timedelta(seconds=kept_s) - KEY_MARGIN
 
 
 def search_span(sent: SentRecording) -> tuple[datetime, datetime]:

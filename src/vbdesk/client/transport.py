@@ -21,7 +21,7 @@ from vbdesk.client.request_budget import RequestBudget
 from vbdesk.client.retry_policy import RetryRule
 from vbdesk.clock import CancelFlag, Clock
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
-from vbdesk.contract.idempotency import RETENTION_HEADER
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.contract.spoken_language import ANNOUNCEMENT_HEADER, LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.contract.timestamps import is_plausible_now
@@ -76,8 +76,8 @@ class Transport:
     Attributes:
         server_time: the time of day in the service's last answer. None before the first answer, and if the last one had
             no time or an impossible one, such as 1970. Refusals do not count: anybody on the network could forge one.
-        key_kept_s: seconds for which the service keeps an idempotency key, by its last answer; None: no promise.
         reads_language: whether the service reads the fields of the language, by its last answer; None before the first.
+        reads_client_ref: whether it reads the reference of a submission, likewise.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class Transport:
         self.clock = clock
         self.retries = retries
         self.server_time: datetime | None = None
-        self.key_kept_s: int | None = None
         self.reads_language: bool | None = None
+        self.reads_client_ref: bool | None = None
 
     def read(self, call: Call, decode: Callable[[bytes], T], cancel: CancelFlag | None = None) -> T:
         """Send a call and decode its answer.
@@ -166,7 +166,7 @@ class Transport:
             raise error
         if not is_of_portal(response) and "Age" not in response.headers:  # a cached answer has an old time
             self._read_clock(response)
-            self._read_promise(response)
+            self._read_announcement(response)
         return response
 
     @contextmanager
@@ -191,12 +191,11 @@ class Transport:
             moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
             self.server_time = moment if is_plausible_now(moment) else None
 
-    def _read_promise(self, response: httpx.Response) -> None:
+    def _read_announcement(self, response: httpx.Response) -> None:
         """Read what the service adds; it says so in every answer to authenticated requests."""
-        text = response.headers.get(RETENTION_HEADER, "")
-        self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
         announced = {name.strip() for name in response.headers.get(ANNOUNCEMENT_HEADER, "").split(",")}
         self.reads_language = announced >= {LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD}
+        self.reads_client_ref = CLIENT_REF_FIELD in announced
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
         """Close the shared budget when the service asks for a pause."""

@@ -12,8 +12,9 @@ from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, Uploa
 from vbdesk.client.transport import Call, Transport
 from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
+from vbdesk.contract.audio_formats import AudioContentType
 from vbdesk.contract.limits import Bucket
-from vbdesk.contract.uploads import STORED_SHA256, AudioContentType, UploadGrant, UploadRequest
+from vbdesk.contract.uploads import STORED_SHA256, UploadGrant, UploadRequest
 
 CHUNK_BYTES = 64 * 1024
 UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)

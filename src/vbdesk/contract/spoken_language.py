@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from vbdesk.language import N_
 
 ANNOUNCEMENT_HEADER = "X-Vbdesk-Fields"
-"""Header of every authenticated answer of a service that reads these fields: their names."""
+"""Header of every authenticated answer of our service: the names of the fields that it adds to the interface."""
 
 LANGUAGE_FIELD = "language"
 SECOND_LANGUAGE_FIELD = "second_language"
-ANNOUNCEMENT = f"{LANGUAGE_FIELD}, {SECOND_LANGUAGE_FIELD}"
 
 WIDENED = "widened"
 """Part of the build metadata of a `sign_version`: the sign was compared more cautiously."""

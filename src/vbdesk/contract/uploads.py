@@ -1,13 +1,11 @@
 """Audio uploads to a signed URL."""
 
-from typing import Literal
-
 from pydantic import Field
 
+from vbdesk.contract.audio_formats import AudioContentType
 from vbdesk.contract.base import WireModel, is_none
 from vbdesk.contract.timestamps import Timestamp
 
-AudioContentType = Literal["audio/wav", "audio/flac", "audio/mpeg", "audio/mp4"]
 LENGTH_RANGE_HEADER = "X-Vbdesk-Content-Length-Range"
 STORED_SHA256 = "StoredSha256"
 """XML element of a storage answer 412: hex digest of the stored file, by which a caller recognises its own file."""

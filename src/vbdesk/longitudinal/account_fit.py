@@ -12,7 +12,7 @@ from vbdesk.data_files import StrictDataModel
 from vbdesk.longitudinal.filtered_series import filter_signs
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import AccountFit, Parameters
-from vbdesk.longitudinal.variability_fit import VarianceEstimate, fit_variance_prior
+from vbdesk.longitudinal.variance_prior import VarianceEstimate, fit_variance_prior
 from vbdesk.longitudinal.window import window_as_of
 
 METHOD = "tss-2"

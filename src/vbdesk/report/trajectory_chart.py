@@ -36,6 +36,7 @@ ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
 _NOTE_SIZE, _NOTE_LINE = 7.0, 10.0
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
 _MIN_TICK_WIDTH = 26.0
+_MOST_MONTHS = 120  # that have a tick each
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,7 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
-    """Starts of months, or of days if the span is short."""
+    """Starts of months; of days if the span is short, of years if it is long."""
     start, end = in_zone(area.start, zone), in_zone(area.end, zone)
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
@@ -341,7 +342,10 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
             if place % step == 0:
                 yield in_zone(moment, UTC), formats.day_without_year(moment)
         return
-    for place in range(start.month, 12 * (end.year - start.year) + end.month):
+    first, last, step = start.month, 12 * (end.year - start.year) + end.month, 1
+    if last > _MOST_MONTHS:
+        first, step = 12, 12 * math.ceil(last / 12 * _MIN_TICK_WIDTH / (area.right - area.left))
+    for place in range(first, last, step):
         moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
         if moment > end:
             return

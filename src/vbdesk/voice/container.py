@@ -2,9 +2,9 @@
 
 from typing import BinaryIO
 
+from vbdesk.contract.audio_formats import Container
 from vbdesk.language import message
 from vbdesk.voice.errors import UnsupportedAudio
-from vbdesk.voice.recording import Container
 
 MAX_MISSING_S = 1.0  # of the duration that a WAV or M4A file declares
 ID3_HEADER_BYTES = 10

@@ -16,6 +16,7 @@ import numpy as np
 import soundfile as sf
 from numpy.typing import NDArray
 
+from vbdesk.contract.audio_formats import AUDIO_FORMATS, Container
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.language import message
 from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, check_channels, mix_down
@@ -28,7 +29,7 @@ from vbdesk.voice.errors import (
     UnsupportedAudio,
 )
 from vbdesk.voice.quality_rules import quality_rules
-from vbdesk.voice.recording import ANALYSIS_RATE, Container, Recording, Samples
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.resample import StreamResampler, resample
 from vbdesk.voice.wav_header import find_data_chunk
 
@@ -72,7 +73,7 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
         container = identify(file)
         longest_s = inf
         if check_duration:
-            longest_s = MAX_DURATION_S + (CODEC_PADDING_S if container in ("mp3", "m4a") else 0.0)
+            longest_s = MAX_DURATION_S + (CODEC_PADDING_S if AUDIO_FORMATS[container].padded else 0.0)
         mixdown = _Mixdown(longest_s)
         mixdown.read(file, container)
         mix = mixdown.mix()
@@ -213,7 +214,7 @@ def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]
 
 def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Iterator[tuple[int, Block]]:
     """Yield pairs of sampling rate and block, read with the fastest library for `container`."""
-    if container in ("mp3", "m4a"):
+    if AUDIO_FORMATS[container].padded:
         yield from _read_with_ffmpeg(file, container)
         return
     if container == "wav":

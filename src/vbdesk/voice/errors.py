@@ -12,6 +12,7 @@ ModelUnavailable        shipped model weights are missing or changed; not an err
 
 from typing import ClassVar
 
+from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.contract.errors import ErrorCode
 from vbdesk.language import joined, message
 
@@ -37,7 +38,7 @@ class UnsupportedAudio(AudioError):
     """The content is not a readable WAV, FLAC, MP3 or M4A file."""
 
     code = ErrorCode.UNSUPPORTED_FORMAT
-    advice = message("Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again.")
+    advice = message("Save the recording as {formats} (AAC or ALAC) and send it again.", formats=ANY_FORMAT)
 
 
 class AudioFileTooLarge(AudioError):

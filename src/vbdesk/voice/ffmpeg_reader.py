@@ -10,22 +10,14 @@ from av.audio.frame import AudioFrame
 from av.stream import Disposition
 from numpy.typing import NDArray
 
+from vbdesk.contract.audio_formats import AUDIO_FORMATS, Container
 from vbdesk.language import message
 from vbdesk.voice.channels import MAX_CHANNELS, Block, check_channels
 from vbdesk.voice.container import MAX_MISSING_S
 from vbdesk.voice.errors import UnsupportedAudio
-from vbdesk.voice.recording import Container
 
 MAX_DAMAGED_PACKETS = 0.02  # share; a tag or an incomplete frame at either end is common, gaps are not
 LONGEST_PADDING = 2048  # samples of AAC padding at the end: two frames
-
-_DEMUXERS: dict[Container, str] = {"wav": "wav", "flac": "flac", "mp3": "mp3", "m4a": "mov"}
-_CODECS: dict[Container, tuple[str, ...]] = {
-    "wav": ("pcm_",),
-    "flac": ("flac",),
-    "mp3": ("mp3", "mp3float"),
-    "m4a": ("aac", "alac"),
-}
 
 
 def read_with_ffmpeg(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
@@ -35,7 +27,9 @@ def read_with_ffmpeg(file: BinaryIO, container: Container, **options: str) -> It
         UnsupportedAudio: another codec, a video, or a damaged file.
     """
     try:
-        with av.open(file, mode="r", format=_DEMUXERS[container], options=options, metadata_errors="ignore") as opened:
+        with av.open(
+            file, mode="r", format=AUDIO_FORMATS[container].demuxer, options=options, metadata_errors="ignore"
+        ) as opened:
             stream = _sound_stream(opened, container)
             check_channels(stream.codec_context.layout.nb_channels if stream.codec_context else 0)
             declared_s = _declared_seconds(stream) if container == "m4a" else 0.0
@@ -94,7 +88,7 @@ def _sound_stream(opened: av.container.InputContainer, container: Container) -> 
         raise UnsupportedAudio(message("There is no sound in the file."))
     stream = opened.streams.audio[0]
     codec = stream.codec_context.name if stream.codec_context else "unknown"
-    if not codec.startswith(_CODECS[container]):
+    if not codec.startswith(AUDIO_FORMATS[container].codecs):
         raise UnsupportedAudio(message("The sound in the file is coded as {codec}.", codec=codec))
     return stream
 

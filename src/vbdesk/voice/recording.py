@@ -1,22 +1,15 @@
 """A decoded recording, the input of all measurements."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbdesk.contract.audio_formats import AUDIO_FORMATS, Container
+
 ANALYSIS_RATE = 16_000  # Hz; norms were measured at this rate
 
 Samples = NDArray[np.float32]
-Container = Literal["wav", "flac", "mp3", "m4a"]
-
-CONTENT_TYPES: dict[Container, str] = {
-    "wav": "audio/wav",
-    "flac": "audio/flac",
-    "mp3": "audio/mpeg",
-    "m4a": "audio/mp4",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +35,4 @@ class Recording:
     @property
     def content_type(self) -> str:
         """MIME type of the content."""
-        return CONTENT_TYPES[self.container]
+        return AUDIO_FORMATS[self.container].content_type

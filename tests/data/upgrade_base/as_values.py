@@ -22,8 +22,9 @@ from vbdesk.outbox.bundles.bundle_export import bundles
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.sync.upload_queue import UploadQueue
+from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
+LATER = {"attempt": 1, "named": False}  # fields of later versions: their values in old data
 COUNTERS = {"version", "encrypted_result", "bytes_sent", "bytes_total"}  # of the running program, not of a recording
 
 
@@ -49,7 +50,16 @@ def plain(value: object) -> Any:
 def item_values(item: RecordingItem) -> dict[str, Any]:
     """Every field of a recording; its result as a digest of what the service sent."""
     values = {field.name: plain(getattr(item, field.name)) for field in fields(item) if field.name not in COUNTERS}
+    assert {name: values.pop(name) for name in LATER} == LATER
     return values | {"result": None if item.encrypted_result is None else plain(item.encrypted_result.open())}
+
+
+def event_values(event: PendingEvent, library: Library) -> dict[str, Any]:
+    """Every field of an event; the promise of keys that the program no longer reads comes from its row."""
+    values = plain(event)
+    assert values.pop("named") is False
+    [row] = library.store.rows("SELECT key_kept_s FROM pending WHERE event_id = ?", (event.event_id,))
+    return {**values, "key_kept_s": row["key_kept_s"]}
 
 
 def library_values(library: Library, folder: Path, key: bytes) -> dict[str, Any]:
@@ -60,7 +70,7 @@ def library_values(library: Library, folder: Path, key: bytes) -> dict[str, Any]
     return {
         "recordings": [item_values(item) for item in items],
         "sounds": sounds,
-        "queue": [plain(event) for event in UploadQueue(library.store).events()],
+        "queue": [event_values(event, library) for event in UploadQueue(library.store).events()],
         "jobs": sorted([row["job_id"], row["take_id"]] for row in rows("SELECT job_id, take_id FROM jobs")),
         "trash": [
             plain({"take_id": each.take_id, "deleted_at": each.deleted_at, "destroyed_at": each.destroyed_at})

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.shell.view_models import record_setup_view_model
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.tokens import Scheme
 
@@ -47,7 +47,7 @@ def test_choices_made_quickly_are_all_kept(account, ports, workspace, qtbot):
 
 
 def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, ports, workspace, qtbot):
-    setup = record_setup_view_model(workspace)
+    setup = RecordSetupViewModel(workspace.flow)
     heard = []
     setup.pedal_known.connect(heard.append)
     setup.start()
@@ -61,7 +61,8 @@ def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, por
     assert heard[-1] == "PgDown"
     setup.choose_language(setup.languages.index("de"))
     setup.start()
-    qtbot.waitUntil(lambda: len(heard) == 3)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
     assert setup.language == "de"
     stopping = threading.Thread(target=setup.stop_watching)  # it blocks
     stopping.start()

@@ -10,9 +10,9 @@ from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device
 from vbdesk.desk.account.profiles import RenameProfile
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.shell.view_models import (
     outbox_view_model,
-    record_setup_view_model,
     subject_view_model,
     subjects_view_model,
 )
@@ -78,7 +78,7 @@ def test_the_queue_stays_paused_if_that_was_last(workspace, both_of):
 
 
 def test_the_microphone_chosen_last_is_remembered(workspace, ports, both_of):
-    setup = record_setup_view_model(workspace)
+    setup = RecordSetupViewModel(workspace.flow)
     setup._choice = setup._choice.listed([Device("Room", "ALSA", False), Device("Headset", "ALSA", True)])
     with both_of(RememberedMicrophone, "save"):
         setup.choose_device(0)

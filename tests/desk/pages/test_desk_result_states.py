@@ -270,9 +270,10 @@ def slow(network):
 def test_while_the_network_is_slow_the_page_says_what_it_waits_for(network, slow, open_page, pulse_job, qtbot):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     recording = RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172", recorded_at=pulse_job.created_at)
+    day = pulse_job.created_at.astimezone()
     page = open_page(recording, wait=False)
     qtbot.waitUntil(lambda: "Asking the service for the result" in page.empty.words())
-    assert "Recording of 21 November" in words_of(page)
+    assert f"Recording of {day.day} {day:%B}" in words_of(page)
     assert page.subject_button.text() == "ward4-0172"
     slow.set()
     qtbot.waitUntil(lambda: "Moderate" in words_of(page))

@@ -120,13 +120,20 @@ def begun():
     return utc_now()
 
 
-def test_what_was_finished_before_is_no_news_and_what_is_finished_now_is(page, workspace, network, shelf, qtbot):
+def test_what_was_finished_before_is_no_news_and_what_is_finished_now_is(
+    page, workspace, network, shelf, qtbot, monkeypatch
+):
     settings, counts = workspace.sync.settings, dict.fromkeys(OutboxState, 0)
+    done = [2]  # what the desk counts itself meanwhile agrees
+    monkeypatch.setattr(workspace.library, "counts", lambda: counts | {OutboxState.DONE: done[0]})
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    qtbot.settle()
     workspace.sync.set_counts(counts | {OutboxState.DONE: 2}, settings)
     page.opened(SUBJECT)
     reads = lambda: [path for path in network.asked if path.endswith("/longitudinal")]  # noqa: E731
     qtbot.waitUntil(lambda: len(reads()) == 1 and not workspace.tasks.busy)
     workspace.sync.set_counts(counts | {OutboxState.DONE: 2}, settings)
+    done[0] = 3
     workspace.sync.set_counts(counts | {OutboxState.DONE: 3}, settings)
     qtbot.waitUntil(lambda: len(reads()) == 2 and not workspace.tasks.busy)
     qtbot.settle()

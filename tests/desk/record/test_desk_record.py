@@ -199,7 +199,7 @@ def test_a_recording_of_the_library_that_is_read_late_does_not_replace_the_revie
     user.records(20)
     user.stops()
     go_on.set()
-    user.waits_for(lambda: not user.page.review._disk.busy)
+    user.waits_for(lambda: not user.workspace.flow.commands.busy)
     user.qtbot.settle()
     assert user.page.review.source.origin is Origin.TAKE
     user.page.check.keep.click()
@@ -222,10 +222,10 @@ def test_a_look_for_takes_of_a_crash_leaves_the_running_take_alone(user):
     found = []
     user.page.review.rescued.connect(found.append)
     user.page.review.look_for_rescued()
-    user.waits_for(lambda: not user.page.review._disk.busy)
+    user.waits_for(lambda: not user.workspace.flow.commands.busy)
     user.speaks(20)
     user.page.review.look_for_rescued()
-    user.waits_for(lambda: not user.page.review._disk.busy)
+    user.waits_for(lambda: not user.workspace.flow.commands.busy)
     assert found and not any(found)
     user.stops()
     assert user.page.review.review.seconds == pytest.approx(20, abs=0.1)

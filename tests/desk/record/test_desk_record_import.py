@@ -3,6 +3,7 @@
 import csv
 import threading
 
+import httpx
 import numpy as np
 import pytest
 import soundfile as sf
@@ -12,7 +13,8 @@ from PySide6.QtWidgets import QLineEdit
 from patience import HANGS_S
 from vbdesk.contract.catalog import Sign
 from vbdesk.contract.groups import group_id_fault
-from vbdesk.desk.record import import_model
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.record import import_commands
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.ui.notice import Tone, close_action
 from vbdesk.desk.ui.routes import FilesRoute
@@ -106,11 +108,15 @@ def test_a_list_that_is_none_says_what_it_lacks(user, tmp_path):
     user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
 
 
-def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder):
-    offered = user.page.model.setup.offered
-    offered._show((*offered.signs, Sign(name="hoarseness", label="Hoarseness")))
+def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder, network):
+    setup, answer = user.page.model.setup, network.answer
+    more = [sign.model_dump() for sign in (*setup.reading.signs, Sign(name="hoarseness", label="Hoarseness"))]
+    signs = httpx.Response(200, json={"signs": more})
+    network.answer = lambda request: signs if request.url.path == "/v2/signs" else answer(request)
+    setup.start()
+    user.workspace.flow.reads.announce({Changed.CONNECTED})
     target = user.page.ready.setup.target
-    assert target.itemText(target.count() - 1) == "Hoarseness"
+    user.waits_for(lambda: target.itemText(target.count() - 1) == "Hoarseness")
     listing = folder / "visit.csv"
     listing.write_text("path,group_id,model\nmonday.wav,a-1,sign:hoarseness\ntuesday.wav,a-1,sign:nothing\n")
     drops(user, listing)
@@ -253,7 +259,7 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
         gate.wait(HANGS_S)
         return FileFacts(20.0, path.name)
 
-    monkeypatch.setattr(import_model, "read_facts", slow)
+    monkeypatch.setattr(import_commands, "read_facts", slow)
     drops(user, made)
     user.waits_for(lambda: user.page.intake.table.rowCount() == 1000)
     assert user.page.intake.preview is None
@@ -321,7 +327,7 @@ def test_no_message_covers_a_button_of_the_import(open_page, folder, size):
 @pytest.fixture
 def slow_disk(monkeypatch):
     """Holds the next look for files until a test lets it go on, or fails it; later ones are not held."""
-    look, held = import_model.find_recordings, threading.Semaphore(1)
+    look, held = import_commands.find_recordings, threading.Semaphore(1)
     looking, go_on = threading.Event(), threading.Event()
     faults = []
 
@@ -333,7 +339,7 @@ def slow_disk(monkeypatch):
                 raise faults[0]
         return look(paths)
 
-    monkeypatch.setattr(import_model, "find_recordings", find)
+    monkeypatch.setattr(import_commands, "find_recordings", find)
 
     def release(fault=None):
         faults.extend([fault] if fault else [])
@@ -371,14 +377,15 @@ def test_a_fault_of_a_cancelled_import_leaves_the_next_one_as_it_is(user, folder
     user.page.intake.cancel()
 
 
-def test_files_wait_while_a_recording_that_began_meanwhile_runs(user, folder, monkeypatch):
-    setup, stored = user.page.model.setup, []
-    monkeypatch.setattr(setup, "store_consent", stored.append)
+def test_no_recording_begins_while_files_are_looked_at(user, folder, slow_disk):
+    """The consent of the subject is stored first, so no recording can begin in between."""
+    looking, release = slow_disk
     user.enters_subject("ward4-0172")
     drops(user, folder)
-    user.begins()
-    stored[0]()  # the consent is stored
-    assert user.page.banner.words() == "Finish this recording first, then import files."
-    assert not user.page.intake.busy
-    user.speaks(16)
-    user.stops()
+    user.page.model.press()
+    assert user.page.model.phase is RecordPhase.ENDED
+    user.waits_for(looking.is_set)
+    release()
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.page.intake.cancel()
+    assert user.page.model.phase is RecordPhase.READY

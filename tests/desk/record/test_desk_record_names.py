@@ -58,16 +58,16 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording · Sent as"))
 
 
-def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, qtbot):
+def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, tmp_path):
     user.enters_subject("Übung 7")
-    setup, stored = user.page.model.setup, []
+    setup, library = user.page.model.setup, user.workspace.library
     user.waits_for(lambda: setup.consent.status is not None)
     setup.consent.tick(True)
-    setup.store_consent(lambda: stored.append(setup.subject.group_id))
-    user.waits_for(lambda: stored)
-    library = user.workspace.library
-    assert library.subject_notes.group_id_of("Übung 7") == stored[0]
-    assert len(library.consents.of(stored[0]).events) == 1
+    user.page.import_files([tmp_path])  # an empty folder
+    user.waits_for_words("There is no WAV, FLAC, MP3 or M4A file in it.")
+    group_id = setup.subject.group_id
+    assert library.subject_notes.group_id_of("Übung 7") == group_id
+    assert len(library.consents.of(group_id).events) == 1
 
 
 def test_a_known_name_is_completed(user):
@@ -157,8 +157,8 @@ def test_what_is_noted_elsewhere_while_a_name_is_stored_stays(user, monkeypatch)
         return changing()
 
     monkeypatch.setattr(library.store, "changing", after_another)
-    store = setup.naming()
+    entered = setup.entered()
     setup.set_subject("ward4-0172")  # the next person
-    user.workspace.tasks.start(lambda context: store())
+    user.workspace.tasks.start(lambda context: entered.store(library))
     user.waits_for(lambda: not user.workspace.tasks.busy)
     assert library.subject_notes.note_of(group_id) == SubjectNote(text="after lunch", alias="山田太郎")

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from patience import HANGS_S, until
 from vbdesk.cli.admin import app
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.erasure import repository as erasure_rows
 from vbdesk.service.erasure.service import PUT_LASTS, Eraser
@@ -30,7 +31,6 @@ from vbdesk.service.kernel.db.accounts import accounts
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.stores import erased_objects
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
-from vbdesk.service.kernel.errors import Unauthorized
 from vbdesk.service.maintenance import orphans
 from vbdesk.service.maintenance.retention import remove_erased_audio
 from vbdesk.service.storage.local import LocalObjectStore
@@ -104,7 +104,8 @@ def assert_refused(answer: httpx.Response) -> None:
     assert answer.status_code == 401, answer.text
     body = answer.json()
     assert (body["code"], body["status"]) == ("UNAUTHORIZED", 401)
-    assert body["message"] == Unauthorized.default_message  # the message of a wrong key, which reveals nothing
+    # the message of a wrong key, which reveals nothing
+    assert body["message"] == ErrorCode.UNAUTHORIZED.facts.sentence
 
 
 def assert_no_access(service, account) -> None:
@@ -357,7 +358,7 @@ def fill(service, account, client) -> None:
     put(grant)
     client.post(
         "/v2/signs/stress/analyze",
-        data={"audio_upload_ref": grant["upload_ref"]},
+        data={"audio_upload_ref": grant["upload_ref"], "client_ref": "reference-of-a-take"},
         files={"x": b""},
         headers={"Idempotency-Key": "k"},
     )

@@ -100,6 +100,24 @@ def test_one_key_submitted_at_once_makes_one_job(bench):
     assert (bench.credits(), bench.stored_audio()) == (100_000 - 10, jobs[:1])
 
 
+def test_one_reference_submitted_at_once_makes_one_job_of_the_last_credits(make_pg_bench):
+    bench = make_pg_bench(credits=10)
+    jobs = at_once([lambda: bench.submit("/v2/signs/stress/analyze", client_ref="take-0001-attempt-1")] * 6)
+    assert len(set(jobs)) == 1
+    assert (bench.credits(), bench.stored_audio()) == (0, jobs[:1])
+
+
+def test_a_reference_whose_job_is_erased_meanwhile_makes_no_second_job(bench):
+    context, path, ref = bench.service.context, "/v2/signs/stress/analyze", {"client_ref": "take-0001-attempt-1"}
+    job_id = bench.submit(path, **ref)
+    eraser = open_eraser(context.settings, context.database, context.clock)
+    calls = [lambda: bench.post(path, **ref).status_code] * 6
+    codes = at_once([*calls, lambda: eraser.erase_job(bench.account.account_id, job_id), *calls])
+    assert {code for code in codes if isinstance(code, int)} <= {200, 409}
+    assert bench.post(path, **ref).status_code == 409
+    assert bench.get("/v2/jobs")["jobs"] == []
+
+
 def test_the_last_credits_are_spent_once(make_pg_bench):
     bench = make_pg_bench(credits=50)
     codes = at_once([lambda: bench.post("/v2/signs/stress/analyze").status_code] * 10)

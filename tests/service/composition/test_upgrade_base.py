@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 
 sys.path.append(str(Path(__file__).parents[2] / "outbox"))
 sys.path.append(str(Path(__file__).parents[2] / "data" / "upgrade_base"))
@@ -24,7 +26,10 @@ from service_in_process import API, Clock, ServiceInProcess
 
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.service.encryption.keys import EncryptionKey
-from vbdesk.service.erasure.service import list_erasures
+from vbdesk.service.erasure.service import Eraser, list_erasures
+from vbdesk.service.groups.waiting_jobs import GroupHistories
+from vbdesk.service.kernel.db import metadata
+from vbdesk.service.kernel.db.migrations.filters import is_ours
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, open_secrets
@@ -112,6 +117,30 @@ def test_the_sound_the_upload_and_the_webhook_are_there(service):
     assert service.known["upload_ref"] in refs
     assert sorted(erased) == [("group", 1), ("job", 1)]
     assert hashlib.sha256(stored_sound(service)).hexdigest() == service.known["audio_sha256"]
+
+
+def test_the_upgraded_tables_are_those_of_a_new_database(service):
+    with service.context.database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_references_work_on_the_old_data_and_its_jobs_have_none(service):
+    known = service.known
+    asked = {
+        "method": "POST",
+        "url": f"{API}/v2/signs/stress/groups/ward4-0001/analyze",
+        "headers": {"X-Account-ID": known["account_id"], "X-API-Key": known["api_key"]},
+        "files": {"audio": ("a.flac", stored_sound(service), "audio/flac")},
+        "data": {"recorded_at": FIRST.isoformat(), "client_ref": "take-0001-attempt-1"},
+    }
+    first, again = (service.exchange(request, request.read()) for request in (httpx.Request(**asked) for _ in range(2)))
+    assert first.json()["job_id"] == again.json()["job_id"] not in known["jobs"].values()
+    database, storage = service.context.database, service.context.storage
+    eraser = Eraser(database, storage, GroupHistories.of(service.context), service.clock)
+    eraser.erase_job(known["account_id"], first.json()["job_id"])
+    request = httpx.Request(**asked)
+    assert service.exchange(request, request.read()).status_code == 409
 
 
 def test_a_repeated_key_names_the_job_from_before_the_upgrade(service):

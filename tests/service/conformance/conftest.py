@@ -21,13 +21,13 @@ sys.path.append(str(Path(__file__).parent))  # makes the helper modules importab
 from examination import ADDRESS, ON_CLUSTERS, Examined, OneMachine, OwnService, credits, submit
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_own_service(request: pytest.FixtureRequest) -> Callable[..., OwnService]:
     """Return the factory of own services: one machine, or a cluster."""
     return request.getfixturevalue("make_own_cluster") if ON_CLUSTERS else OneMachine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_own_cluster() -> Iterator[Callable[..., OwnService]]:
     from own_clusters import Ground  # imported here because it needs PostgreSQL
 
@@ -36,7 +36,7 @@ def make_own_cluster() -> Iterator[Callable[..., OwnService]]:
     ground.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def start_own_service(
     tmp_path_factory: pytest.TempPathFactory, make_own_service: Callable[..., OwnService]
 ) -> Iterator[Callable[..., OwnService]]:
@@ -65,7 +65,7 @@ def start_own_service(
             own.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
     """Service under test, with workers."""
     own = None if ADDRESS else start_own_service(workers=2, allow_private_addresses="true")
@@ -74,7 +74,7 @@ def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]
     service.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def waiting(start_own_service: Callable[..., OwnService], request: pytest.FixtureRequest) -> Iterator[Examined]:
     """Service for tests that need no results.
 
@@ -89,30 +89,30 @@ def waiting(start_own_service: Callable[..., OwnService], request: pytest.Fixtur
     service.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(examined: Examined) -> httpx.Client:
     """Client with the main account's API key."""
     return examined.call(examined.account().headers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def v1(examined: Examined) -> httpx.Client:
     """Client with the main account's v1 credentials."""
     return examined.call(examined.account().v1_headers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def still(waiting: Examined) -> httpx.Client:
     """Client of the service that need not analyse."""
     return waiting.call(waiting.account().headers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def still_v1(waiting: Examined) -> httpx.Client:
     return waiting.call(waiting.account().v1_headers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def queued(waiting: Examined) -> httpx.Client:
     """Client whose jobs always stay queued."""
     if waiting.own is None:
@@ -120,20 +120,20 @@ def queued(waiting: Examined) -> httpx.Client:
     return waiting.call(waiting.account().headers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def takes_private_addresses(examined: Examined) -> bool:
     """Whether the service sends webhooks to private addresses, where the tests' receiver listens."""
     return examined.own is not None or examined.takes_private_addresses()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def reached(takes_private_addresses: bool) -> None:
     """Skip unless the service can call the tests' receiver."""
     if not takes_private_addresses or urlsplit(ADDRESS).hostname not in (None, "127.0.0.1", "::1", "localhost"):
         pytest.skip("needs a service on this computer that lets webhooks go to private addresses")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def closed(waiting: Examined, request: pytest.FixtureRequest) -> Examined:
     """Service that sends webhooks to public addresses only."""
     if waiting.own is None and request.getfixturevalue("takes_private_addresses"):
@@ -141,7 +141,7 @@ def closed(waiting: Examined, request: pytest.FixtureRequest) -> Examined:
     return waiting
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sign_price(waiting: Examined, still: httpx.Client) -> int:
     """Price of one sign in tokens; 10 for own services, not defined by the API."""
     if waiting.own is not None:

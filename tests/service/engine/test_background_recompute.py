@@ -1,5 +1,6 @@
 """Readings of an earlier calibration are made again without a person, and nothing else suffers from it."""
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -26,6 +27,7 @@ from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.health.reading_checks import look_at_readings
 from vbdesk.service.kernel.db.accounts import accounts
 from vbdesk.service.kernel.db.jobs import jobs, leases, recomputations
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.storage.quarantine import delete_everywhere
 
 OLD, NEW = "1.0.0", NEWER_CALIBRATION
@@ -129,7 +131,7 @@ def test_a_round_is_short_and_a_restart_goes_on_where_it_was(bench, made, monkey
     first = made()
     assert first.round() == PAUSE_S
     assert left(bench) == (3, 0)
-    first.stop()  # releases the lease
+    first.leave()  # releases the lease
     second = made()
     assert [second.round(), second.round()] == [PAUSE_S, SEARCH_AGAIN_S]
     assert left(bench) == (0, 0)
@@ -142,7 +144,7 @@ def test_a_recording_that_always_fails_is_tried_three_times_and_holds_up_no_othe
     for search in range(MOST_TRIES + 2):
         task = made(analysis)
         assert task.round() == SEARCH_AGAIN_S, search
-        task.stop()
+        task.leave()
     assert attempts(bench) == {bad: (MOST_TRIES, "failed")}
     assert left(bench) == (0, 1)
     assert stress(bench) == [(0.4, OLD)], "trajectories mark it"
@@ -170,7 +172,7 @@ def test_another_calibration_has_attempts_of_its_own(bench, made):
     for _ in range(MOST_TRIES):
         task = made(analyse_badly, version="1.5.0")
         task.round()
-        task.stop()
+        task.leave()
     made().round()
     assert stress(bench) == [(0.6, NEW)]
     assert attempts(bench)[job_id]
@@ -304,11 +306,12 @@ def test_a_draining_process_and_a_full_disk_begin_nothing(bench, made, monkeypat
 def test_the_thread_works_without_a_person_and_ends_with_the_process(bench, made):
     recorded(bench, 1)
     task = made(first_after_s=0.0)
-    task.start()
+    worker = PeriodicWorker([task.job()])
+    worker.start()
     until(lambda: left(bench) == (0, 0))
     assert stress(bench) == [(0.6, NEW)]
-    task.stop()
-    assert not task._thread.is_alive()
+    worker.stop()
+    assert "vbdesk-recompute" not in {thread.name for thread in threading.enumerate()}
     with bench.service.context.database.reading() as connection:
         assert connection.execute(sa.select(leases).where(leases.c.task == TASK)).all() == []
 
@@ -330,5 +333,5 @@ def test_the_doctor_tells_what_is_due_and_what_was_given_up(bench, made):
     for _ in range(MOST_TRIES):
         task = made(analyse_badly)
         task.round()
-        task.stop()
+        task.leave()
     assert told()[0].startswith("Readings that could not be made again in 3 attempts: 1.")

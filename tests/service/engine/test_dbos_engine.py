@@ -4,7 +4,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from dbos import DBOS
@@ -177,10 +177,13 @@ def test_a_job_that_a_living_executor_took_and_forgot_is_queued_again(engine_ben
     assert states(engine_bench) == {job_id: "ENQUEUED"}
 
 
-def test_ended_runs_are_forgotten_after_their_time(engine_bench):
+def test_ended_runs_are_forgotten_after_their_time(engine_bench, monkeypatch):
     with running(engine_bench):
         wait_until_done(engine_bench, [engine_bench.submit()])
     engine = DbosEngine("", engine_bench.queue, "")
+    (run,) = engine_bench.queue.client.list_workflows()
+    later = datetime.fromtimestamp(run.updated_at / 1000, UTC) + timedelta(minutes=1)  # of the clock of DBOS
+    monkeypatch.setattr("vbdesk.service.engine.dbos_engine.utc_now", lambda: later)
     assert engine.purge(timedelta(hours=1)) == 0
     assert engine.purge(timedelta(0)) == 1
     assert engine_bench.queue.client.list_workflows() == []

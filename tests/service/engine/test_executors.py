@@ -94,13 +94,13 @@ def test_a_job_is_not_taken_from_an_executor_that_is_signed_on(bench):
 
 def test_a_heartbeat_learns_that_it_was_taken_for_dead(bench, database):
     heartbeat = Heartbeat(database, "slow", 1, ProcessTime(bench.service.clock))
-    heartbeat.start()
+    heartbeat.sign_on()
     heartbeat.beat()
     assert not heartbeat.taken_for_dead
     strike_out(bench, "slow")
     heartbeat.beat()
     assert heartbeat.taken_for_dead
-    heartbeat.stop()
+    heartbeat.sign_off()
 
 
 def test_only_a_sweeper_that_sees_steadily_judges_who_is_dead(bench, database):

@@ -22,10 +22,11 @@ from worker_tasks import (
 )
 
 from patience import HANGS_S, until
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.engine.inspection import SandboxedInspector
 from vbdesk.service.engine.slot import Slot
 from vbdesk.service.engine.slot_pool import SlotPool
-from vbdesk.service.kernel.errors import AudioTooLong, ProcessingFailed, TooMuchRefused, UnsupportedFormat
+from vbdesk.service.kernel.errors import AudioRejected, ProcessingFailed, TooMuchRefused
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 HONEST = SPEECH.with_name("speech_male_20s.flac")
@@ -33,6 +34,10 @@ MEBIBYTE = 1024**2
 GIVEN_UP_AFTER_S = 0.5
 
 memory_is_bounded = pytest.mark.skipif(sys.platform != "linux", reason="the system bounds no memory")
+
+
+def is_unsupported(error):
+    return isinstance(error, AudioRejected) and error.code is ErrorCode.UNSUPPORTED_FORMAT
 
 
 def inspect(inspector, path):
@@ -74,7 +79,7 @@ def test_a_recording_is_looked_at(inspector):
 def test_a_refusal_comes_out_of_the_child_as_it_is(inspector, tmp_path):
     long = tmp_path / "long.flac"
     soundfile.write(long, np.zeros(1201 * 8000, np.int16), 8000)
-    with pytest.raises(AudioTooLong, match="too long"):
+    with pytest.raises(AudioRejected, match="too long", check=lambda error: error.code is ErrorCode.AUDIO_TOO_LONG):
         inspect(inspector, long)
 
 
@@ -97,7 +102,7 @@ def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(
     inspector = SandboxedInspector(prepare=prepare, timeout_s=0.5, memory_bytes=200 * MEBIBYTE)
     try:
         for _ in range(3):  # more than there are children
-            with pytest.raises(UnsupportedFormat):
+            with pytest.raises(AudioRejected, check=is_unsupported):
                 inspect(inspector, SPEECH)
     finally:
         inspector.close()
@@ -107,7 +112,7 @@ def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(
 def test_a_file_that_burns_processor_time_is_unreadable_and_the_next_one_is_looked_at(caplog):
     inspector = SandboxedInspector(prepare=burn_at_a_look, processor_s=0.5, timeout_s=600)
     try:
-        with pytest.raises(UnsupportedFormat):
+        with pytest.raises(AudioRejected, check=is_unsupported):
             inspect(inspector, SPEECH)
     finally:
         inspector.close()
@@ -139,7 +144,7 @@ def test_files_that_stall_their_children_hold_up_only_their_sender(stalled_go_on
         inspector.close()
     assert facts.content_type == "audio/flac"
     assert still_stalling == 6, "it was answered before the first of them was given up"
-    assert all(isinstance(refusal, UnsupportedFormat) for refusal in refusals)
+    assert all(map(is_unsupported, refusals))
 
 
 def test_a_child_that_cannot_start_is_the_services_fault():
@@ -184,9 +189,9 @@ def test_a_sender_whose_recordings_take_long_and_are_refused_is_told_to_wait(mon
         return await asyncio.gather(*refusals, return_exceptions=True)
 
     try:
-        refusals = Counter(type(refusal) for refusal in asyncio.run(crowd()))
-        assert set(refusals) == {UnsupportedFormat, TooMuchRefused}
-        assert refusals[UnsupportedFormat] <= 4, "two at a time, until the time is used up"
+        refusals = Counter(refusal.code for refusal in asyncio.run(crowd()))
+        assert set(refusals) == {ErrorCode.UNSUPPORTED_FORMAT, ErrorCode.RATE_LIMIT_EXCEEDED}
+        assert refusals[ErrorCode.UNSUPPORTED_FORMAT] <= 4, "two at a time, until the time is used up"
         for _ in range(3):
             assert inspect(inspector, HONEST).content_type == "audio/flac"
         with pytest.raises(TooMuchRefused):

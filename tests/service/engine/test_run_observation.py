@@ -77,7 +77,7 @@ def submit_run_and_deliver(service: Any) -> str:
         context.database, context.clock, context.secrets, Postbox(), context.metrics, context.tracing
     )
     assert delivery_worker.deliver_due() == 1
-    delivery_worker.stop()
+    delivery_worker.finish()
     return job_id
 
 

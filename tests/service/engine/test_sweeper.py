@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from bench import NoRuns
 
+from patience import until
 from vbdesk.contract.ids import id_timestamp, new_id
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.leases import DURATION
@@ -17,6 +18,7 @@ from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.kernel.db.jobs import executors as executor_rows
 from vbdesk.service.kernel.db.jobs import leases as lease_rows
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.maintenance.orphans import sweep_orphans
 
 
@@ -190,9 +192,11 @@ def test_one_sweeper_at_a_time_and_the_next_when_it_is_gone(bench):
 def test_a_sweeper_that_stops_leaves_its_place_at_once(make_bench):
     bench = make_bench()
     first, second = sweeper_of(bench), sweeper_of(bench)
-    first.start()
+    worker = PeriodicWorker(first.jobs())
+    worker.start()
+    until(lambda: first._ours)
     assert not second.sweep()
-    first.stop()
+    worker.stop()
     assert second.sweep()
 
 

@@ -81,14 +81,14 @@ def refused(answer: Any) -> list[Any]:
 
 
 sound = File(io.BytesIO(RECORDING.read_bytes()), RECORDING.name, "audio/flac")
-first = datetime.fromisoformat("2026-11-01T08:00:00+00:00")
+first = datetime.fromisoformat(os.environ["FIRST"])
 as_file = accepted(
     analyze_sign_longitudinally.sync(
         "stress", "python", client=API, body=AnalyzeSignLongitudinallyFilesBody(audio=sound, recorded_at=first)
     )
 )
 reference = upload()
-second = datetime.fromisoformat("2026-11-08T08:00:00+01:00")
+second = datetime.fromisoformat(os.environ["SECOND"])
 in_data = AnalyzeSignLongitudinallyDataBody(audio_upload_ref=reference, recorded_at=second)
 as_reference = accepted(analyze_sign_longitudinally.sync("stress", "python", client=API, body=in_data))
 in_multipart = accepted(

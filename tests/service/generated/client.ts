@@ -6,7 +6,7 @@ import type { components, paths } from "./api.js";
 
 type ErrorBody = components["schemas"]["ErrorBody"];
 
-const { BASE_URL = "", ACCOUNT_ID = "", API_KEY = "", RECORDING = "" } = process.env;
+const { BASE_URL = "", ACCOUNT_ID = "", API_KEY = "", RECORDING = "", FIRST = "", SECOND = "" } = process.env;
 const recording = new Blob([await readFile(RECORDING)], { type: "audio/flac" });
 const headers = { "X-Account-ID": ACCOUNT_ID, "X-API-Key": API_KEY };
 const api = createClient<paths>({ baseUrl: BASE_URL, headers });
@@ -57,7 +57,7 @@ const asFile = accepted(
   await api.POST(longitudinal, {
     params: group,
     // The generator has no type for a file.
-    body: { audio: recording as unknown as string, diarize: false, recorded_at: "2026-11-01T08:00:00Z" },
+    body: { audio: recording as unknown as string, diarize: false, recorded_at: FIRST },
     bodySerializer: multipart,
   }),
 );
@@ -65,7 +65,7 @@ const reference = await upload();
 const asReference = accepted(
   await api.POST(longitudinal, {
     params: group,
-    body: { audio_upload_ref: reference, diarize: false, recorded_at: "2026-11-08T08:00:00+01:00" },
+    body: { audio_upload_ref: reference, diarize: false, recorded_at: SECOND },
     headers: { "Content-Type": "application/x-www-form-urlencoded" },
   }),
 );

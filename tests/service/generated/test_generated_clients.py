@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import datetime, time, timedelta
 from pathlib import Path
 
 import pytest
 
 from patience import HANGS_S
+from vbdesk.clock import utc_now
 from vbdesk.service.composition.app import described_app
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
@@ -50,23 +52,28 @@ def run(*command, folder, **variables):
     return done.stdout + done.stderr if "generate" in command else done.stdout
 
 
-def seen_by(served):
+def seen_by(served, recorded):
     headers = served.headers
     return {
         "BASE_URL": served.base_url,
         "ACCOUNT_ID": headers["X-Account-ID"],
         "API_KEY": headers["X-API-Key"],
         "RECORDING": str(RECORDING),
+        "FIRST": recorded[0].isoformat() + "Z",
+        "SECOND": (recorded[1] + timedelta(hours=1)).isoformat() + "+01:00",
     }
 
 
-def assert_worked(seen, group):
+def recorded_at():
+    """Two moments of last weeks, in UTC: older readings count no more."""
+    first = datetime.combine(utc_now().date() - timedelta(days=14), time(8))
+    return [first, first + timedelta(days=6, hours=23)]
+
+
+def assert_worked(seen, group, recorded):
     size = RECORDING.stat().st_size
     assert seen["groups"] == [group, group]
-    assert [moment.replace(" ", "T")[:19] for moment in seen["recorded"]] == [
-        "2026-11-01T08:00:00",
-        "2026-11-08T07:00:00",
-    ]
+    assert [datetime.fromisoformat(moment[:19]) for moment in seen["recorded"]] == recorded
     assert (seen["statuses"], seen["sizes"]) == (["done"] * 3, [size] * 3)
     assert (seen["done_jobs"], seen["data_points"]) == (2, 2)
     assert seen["refused"] == [
@@ -92,10 +99,10 @@ def test_a_python_client_is_generated_and_works(served, description, tmp_path):
     said = run(generator, "generate", "--path", description, "--meta", "none", "--output-path", tmp_path / "generated",
                folder=tmp_path, PATH=f"{PYTHON_TOOLS}{os.pathsep}{os.environ['PATH']}")  # fmt: skip
     assert "Warning" not in said  # what a generator cannot express it leaves out
-    seen = run(
-        PYTHON_TOOLS / "python", HERE / "client.py", folder=tmp_path, PYTHONPATH=str(tmp_path), **seen_by(served)
-    )
-    assert_worked(json.loads(seen), "python")
+    recorded = recorded_at()
+    environment = seen_by(served, recorded) | {"PYTHONPATH": str(tmp_path)}
+    seen = run(PYTHON_TOOLS / "python", HERE / "client.py", folder=tmp_path, **environment)
+    assert_worked(json.loads(seen), "python", recorded)
 
 
 def test_a_typescript_client_is_generated_type_checked_and_works(served, description, tmp_path):
@@ -106,8 +113,9 @@ def test_a_typescript_client_is_generated_type_checked_and_works(served, descrip
     (tmp_path / "node_modules").symlink_to(HERE / "node_modules", target_is_directory=True)
     run(NODE_TOOLS / "openapi-typescript", description, "-o", "api.ts", folder=tmp_path)
     run(NODE_TOOLS / "tsc", "--noEmit", "false", folder=tmp_path)
-    seen = run("node", "made/client.js", folder=tmp_path, **seen_by(served))
-    assert_worked(json.loads(seen), "typescript")
+    recorded = recorded_at()
+    seen = run("node", "made/client.js", folder=tmp_path, **seen_by(served, recorded))
+    assert_worked(json.loads(seen), "typescript", recorded)
 
 
 def test_the_lock_of_the_node_packages_names_no_registry():

@@ -105,9 +105,7 @@ def test_the_page_reads_answers_refusals_and_crashes(open_service, monkeypatch):
         assert "Origin" in answer.headers["vary"]
         assert "access-control-allow-credentials" not in answer.headers
         exposed = answer.headers["access-control-expose-headers"]
-        assert all(
-            name in exposed for name in ("X-Vbdesk-Idempotency", "X-Vbdesk-Fields", "Retry-After", "ETag", "RateLimit")
-        )
+        assert all(name in exposed for name in ("X-Vbdesk-Fields", "Retry-After", "ETag", "RateLimit"))
 
 
 def test_answers_for_no_page_vary_by_origin_too(open_service):

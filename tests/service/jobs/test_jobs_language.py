@@ -102,7 +102,7 @@ def test_a_request_without_a_language_has_the_digest_of_earlier_releases(name, d
 
 
 def test_every_authenticated_answer_announces_the_fields(bench):
-    assert bench.client.get("/v2/jobs").headers["X-Vbdesk-Fields"] == "language, second_language"
+    assert bench.client.get("/v2/jobs").headers["X-Vbdesk-Fields"] == "language, second_language, client_ref"
     stranger = bench.client.get("/v2/jobs", headers={"X-API-Key": "wrong"})
     assert "X-Vbdesk-Fields" not in stranger.headers
 

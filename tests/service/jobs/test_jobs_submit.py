@@ -10,6 +10,7 @@ import pytest
 import soundfile
 import sqlalchemy as sa
 
+FIELDS = "language, second_language, client_ref"
 TEST_AUDIO = Path(__file__).parents[2] / "data"
 
 
@@ -217,7 +218,7 @@ def test_a_repeat_into_a_group_answers_as_the_first_submit_did(bench):
     first = bench.post(path, headers=headers, recorded_at="2026-03-01T10:00:00+01:00").json()
     assert first["recorded_at"] == "2026-03-01T09:00:00.000000Z"
     bench.finish(first["job_id"])
-    assert bench.post(path, headers=headers).json() == first
+    assert bench.post(path, headers=headers, recorded_at="2026-03-01T09:00:00Z").json() == first
 
 
 @pytest.mark.parametrize(
@@ -311,16 +312,18 @@ def test_racing_submits_with_one_key_and_two_recordings_make_one_job(bench):
 @pytest.mark.parametrize(
     "path", ["/v2/jobs", "/v2/account/credits", "/v2/models", "/v2/jobs/none", "/v2/groups/none/jobs"]
 )
-def test_every_authenticated_answer_promises_to_keep_keys_for_a_day(bench, path):
-    assert bench.client.get(path).headers["X-Vbdesk-Idempotency"] == "86400"
+def test_every_authenticated_answer_announces_the_fields_and_promises_no_keys(bench, path):
+    headers = bench.client.get(path).headers
+    assert headers["X-Vbdesk-Fields"] == FIELDS
+    assert "X-Vbdesk-Idempotency" not in headers
 
 
-def test_refused_and_limited_submits_promise_it_too_and_strangers_are_promised_nothing(bench):
-    assert bench.post(audio=b"no sound").headers["X-Vbdesk-Idempotency"] == "86400"
+def test_refused_and_limited_submits_announce_them_too_and_strangers_are_told_nothing(bench):
+    assert bench.post(audio=b"no sound").headers["X-Vbdesk-Fields"] == FIELDS
     stranger = bench.client.get("/v2/jobs", headers={"X-API-Key": "wrong"})
     assert stranger.status_code == 401
-    assert "X-Vbdesk-Idempotency" not in stranger.headers
-    assert "X-Vbdesk-Idempotency" not in bench.client.get("/healthz").headers
+    assert "X-Vbdesk-Fields" not in stranger.headers
+    assert "X-Vbdesk-Fields" not in bench.client.get("/healthz").headers
     answers = [bench.client.get("/v2/models") for _ in range(1100)]
     limited = next(answer for answer in answers if answer.status_code == 429)
-    assert limited.headers["X-Vbdesk-Idempotency"] == "86400"
+    assert limited.headers["X-Vbdesk-Fields"] == FIELDS

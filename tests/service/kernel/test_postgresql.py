@@ -102,7 +102,7 @@ def test_processes_make_the_tables_of_a_new_database_in_turn(settings, behind, m
 
 
 def test_processes_migrate_in_turn_and_a_half_made_index_is_replaced(settings, behind, monkeypatch, tmp_path):
-    become_later_release(monkeypatch, tmp_path / "migrations", "0014")
+    become_later_release(monkeypatch, tmp_path / "migrations", "0015")
     upgrade(behind, settings.data_dir)
     with behind.writing() as connection:
         connection.exec_driver_sql("CREATE INDEX ix_jobs_note ON jobs (job_id)")

@@ -87,7 +87,7 @@ def test_a_shared_key_file_is_never_created_automatically(tmp_path):
 def test_a_new_key_encrypts_and_the_old_one_still_decrypts_without_a_restart(tmp_path):
     box = open_secrets(load_settings(tmp_path))
     sealed, token = box.seal("secret", "webhook"), form_token(box, "cookie")
-    KeyFile(tmp_path / "secrets").rotate(NOW)
+    KeyFile(tmp_path / "secrets").rotate(utc_now())
     assert box.unseal(sealed, "webhook") == "secret"
     assert not box.is_sealed_now(sealed, "webhook")
     assert box.is_sealed_now(box.seal("secret", "webhook"), "webhook")

@@ -114,4 +114,4 @@ def test_webhooks_of_older_jobs_carry_the_job_as_v2_reads_it(bench):
         assert signature_matches(body, secret, headers["X-Webhook-Signature"])
         assert headers["Content-Type"] == "application/json"
     assert len(postbox.posts) == 4
-    delivery_worker.stop()
+    delivery_worker.finish()

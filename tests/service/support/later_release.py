@@ -8,6 +8,7 @@ from alembic.config import Config
 
 from vbdesk.service.kernel.db import migrate
 
+BEFORE = migrate.REVISION
 HEADER = 'revision = "{revision}"\ndown_revision = "{before}"\nbranch_labels = None\ndepends_on = None\n'
 COLUMN = """
 import sqlalchemy as sa
@@ -26,11 +27,11 @@ def upgrade():
 """
 
 
-def become_later_release(monkeypatch: pytest.MonkeyPatch, folder: Path, newest: str = "0015") -> None:
+def become_later_release(monkeypatch: pytest.MonkeyPatch, folder: Path, newest: str = "0016") -> None:
     """Let `migrate` know the migrations up to `newest`, in a copy of the product's in `folder`."""
     shutil.copytree(Path(migrate.__file__).parent / "migrations", folder, dirs_exist_ok=True)
-    before = migrate.OLDEST
-    for revision, steps in (("0014", COLUMN), ("0015", INDEX)):
+    before = BEFORE
+    for revision, steps in (("0015", COLUMN), ("0016", INDEX)):
         if revision <= newest:
             text = HEADER.format(revision=revision, before=before) + steps
             (folder / "versions" / f"r{revision}.py").write_text(text)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from patience import HANGS_S, until
 from vbdesk.service.kernel.address_guard import AddressGuard
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.webhooks import delivery_slots, repository
 from vbdesk.service.webhooks import delivery_worker as delivery_worker_module
 from vbdesk.service.webhooks.delivery_slots import DeliverySlots, receiver_of
@@ -97,19 +98,19 @@ def bench(request, make_bench):
 @pytest.fixture
 def make_delivery_worker():
     """`make_delivery_worker(bench)`: a delivery_worker that runs, with senders that wait longer than any test."""
-    running: list[DeliveryWorker] = []
+    running: list[PeriodicWorker] = []
 
     def make(bench: Any) -> DeliveryWorker:
         context = bench.service.context
         sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=2 * HANGS_S)
         delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
-        delivery_worker.start()
-        running.append(delivery_worker)
+        running.append(PeriodicWorker([delivery_worker.job()]))
+        running[-1].start()
         return delivery_worker
 
     yield make
-    for delivery_worker in running:
-        delivery_worker.stop()
+    for worker in running:
+        worker.stop()
 
 
 def owe(bench: Any, account: Any, url: str) -> str:

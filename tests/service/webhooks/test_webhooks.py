@@ -17,6 +17,7 @@ from free_ports import free_port
 from patience import HANGS_S
 from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed, is_public
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.webhooks.delivery_worker import RETRY_DELAYS_S, DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.webhooks.service import WebhookService
@@ -91,7 +92,7 @@ def deliver(open_bench):
     sender = WebhookSender(AddressGuard(allow_private=True), timeout_s=HANGS_S)
     delivery_worker = DeliveryWorker(context.database, context.clock, context.secrets, sender)
     yield delivery_worker.deliver_due
-    delivery_worker.stop()
+    delivery_worker.finish()
 
 
 def configure(bench, url, secret_key="account secret"):
@@ -364,8 +365,9 @@ def test_a_hanging_receiver_does_not_hold_up_the_stop(open_bench):
     with socket.create_server(("127.0.0.1", 0)) as server:
         configure(open_bench, f"http://127.0.0.1:{server.getsockname()[1]}/")
         open_bench.finish(open_bench.submit())
-        delivery_worker.start()
+        worker = PeriodicWorker([delivery_worker.job()])
+        worker.start()
         connection, _ = server.accept()
-        delivery_worker.stop()
+        worker.stop()
         assert open_bench.deliveries()[0].attempts == 0, "the sender still waits for the receiver"
         connection.close()

@@ -133,6 +133,11 @@ class Commands(QObject):
         self._waiting: deque[CommandRun] = deque()
         self._running: CommandRun | None = None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a command is done or waits, other than those beside the line."""
+        return self._running is not None
+
     def do(self, command: Command) -> CommandRun:
         """Do it after all earlier ones, or at once if it is done beside them."""
         run = CommandRun(command, self)

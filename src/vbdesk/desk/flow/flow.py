@@ -46,6 +46,7 @@ class Flow(ProgramFlow):
         super().__init__(context, tasks, parent)
         self.context = context
         self._done: int | None = None  # finished recordings; not counted yet
+        self._cut = False
         sync = context.sync
         sync.library_changed.connect(self._on_library)
         sync.results_changed.connect(self._on_results)
@@ -72,6 +73,9 @@ class Flow(ProgramFlow):
         self.reads.refresh({Changed.STATUS})
         if status.connected:
             self.reads.ask_again()
+            if self._cut:
+                self.reads.announce({Changed.CONNECTED})
+        self._cut = status.connected is False
 
     @Slot()
     def _on_network(self) -> None:

@@ -41,6 +41,13 @@ class Screen(Watcher):
         for kind in tuple(self._shown):
             self.drop(kind)
 
+    def stop(self) -> None:
+        """Stop what was begun on it beside the other commands, and show nothing."""
+        for run in filter(isValid, self._runs):
+            if run.command.beside:
+                run.stop()
+        self.clear()
+
     def add(self, read: Read[Any]) -> None:
         """Show this too, in place of another one of its kind."""
         self.drop(type(read))

@@ -15,6 +15,7 @@ class Changed(Enum):
     TRAJECTORIES = auto()  # a subject has a newer trajectory
     SETTINGS = auto()  # profiles, preferences or the webhook
     ARRIVED = auto()  # a recording has its result
+    CONNECTED = auto()  # the service answers again
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,14 @@
 """Consent on the Record page: what is in force for the subject, and the tick for a new one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.clock import Clock
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.ui.time_text import local_time_of_day
-from vbdesk.language import _, current, translated
+from vbdesk.language import _, current
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_wordings import ConsentWording, consent_wording
 from vbdesk.outbox.library.library import Library
@@ -19,9 +16,18 @@ from vbdesk.outbox.library.settings import ConsentRules
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadConsent:
+class TickedConsent:
+    """A consent that was ticked, with the rules and the wording of that moment."""
+
     group_id: str
-    status: ConsentStatus
+    kind: ConsentKind
+    at: datetime
+    rules: ConsentRules
+    wording: ConsentWording
+
+    def store(self, library: Library) -> None:
+        """Note it. Blocks on the disk."""
+        library.consents.give_by(self.rules, [self.group_id], self.kind, self.at, self.wording)
 
 
 class ConsentViewModel(QObject):
@@ -37,16 +43,14 @@ class ConsentViewModel(QObject):
     Signals:
         changed: any of them changed.
         ticked: a person has set the tick.
-        failed: (str) why it cannot be read or stored.
     """
 
     changed = Signal()
     ticked = Signal()
-    failed = Signal(str)
 
-    def __init__(self, library: Library, sync: SyncState, tasks: TaskOwner, clock: Clock) -> None:
+    def __init__(self, context: DeskContext) -> None:
         super().__init__()
-        self._library, self._sync, self._tasks, self._clock = library, sync, tasks, clock
+        self._clock, self._sync = context.clock, context.sync
         self.group_id = ""
         self.status: ConsentStatus | None = None
         self.ticked_at: datetime | None = None
@@ -55,8 +59,7 @@ class ConsentViewModel(QObject):
         self._agreed: ConsentWording | None = None  # what was on offer when the tick was set
         self._kind_was_chosen = False
         self._shown_rules = self.rules
-        sync.library_changed.connect(self.read)
-        sync.counts_changed.connect(self._on_rules)
+        self._sync.counts_changed.connect(self._on_rules)
 
     @property
     def rules(self) -> ConsentRules:
@@ -122,14 +125,14 @@ class ConsentViewModel(QObject):
         """Set the language of the wording; a tick keeps the wording that it was set for."""
         self.language = tag
 
-    @Slot()
-    def read(self) -> None:
-        """Read what is in force for the subject."""
-        group_id = self.group_id
-        if group_id:
-            self._tasks.start(
-                lambda context: self._read(group_id), self._on_read, self._on_failed, name="subject-consent"
-            )
+    def show(self, status: ConsentStatus) -> None:
+        """Show what is in force; a consent that is takes the tick away."""
+        if status == self.status:
+            return
+        self.status = status
+        if self.in_force:
+            self._set_tick(None)
+        self.changed.emit()
 
     def tick(self, given: bool) -> None:
         """Set or clear the tick; setting it again does not change its time."""
@@ -147,48 +150,15 @@ class ConsentViewModel(QObject):
         self.kind, self._kind_was_chosen = kind, True
         self.changed.emit()
 
-    def storing(self) -> Callable[[], None] | None:
-        """A function that stores the tick, for a worker; None if there is nothing to store."""
+    def to_store(self) -> TickedConsent | None:
+        """The tick, to be stored on a worker; None if there is nothing to store."""
         if self.ticked_at is None or not self.group_id or self.in_force:
             return None
-        group_id, kind, at = self.group_id, self.kind, self.ticked_at
-        rules, wording = self.rules, self.wording
-        return lambda: self._library.consents.give_by(rules, [group_id], kind, at, wording)
-
-    def store(self, first: Callable[[], None] | None, then: Callable[[], None]) -> None:
-        """Store the tick, if there is one, after `first` on the same worker, and call `then`."""
-        steps = [step for step in (first, self.storing()) if step is not None]
-        if not steps:
-            then()
-            return
-
-        def work(context: TaskContext) -> Callable[[], None]:
-            for step in steps:
-                step()
-            return then
-
-        self._tasks.start(work, self._on_stored, self._on_failed, name="store-consent")
+        return TickedConsent(self.group_id, self.kind, self.ticked_at, self.rules, self.wording)
 
     def _set_tick(self, at: datetime | None) -> None:
         self._agreed = None if at is None else self.wording
         self.ticked_at = at
-
-    def _read(self, group_id: str) -> _ReadConsent:
-        return _ReadConsent(group_id, self._library.consents.status(group_id))
-
-    @Slot(object)
-    def _on_read(self, found: _ReadConsent) -> None:
-        if found.group_id != self.group_id or found.status == self.status:
-            return
-        self.status = found.status
-        if self.in_force:
-            self._set_tick(None)
-        self.changed.emit()
-
-    @Slot(object)
-    def _on_stored(self, then: Callable[[], None]) -> None:
-        self.read()
-        then()
 
     @Slot(object)
     def _on_rules(self, changed: object) -> None:
@@ -198,7 +168,3 @@ class ConsentViewModel(QObject):
         if not self._kind_was_chosen:
             self.kind = self.rules.kind
         self.changed.emit()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(translated(failure.sentence))

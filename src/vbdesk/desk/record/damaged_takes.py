@@ -1,15 +1,13 @@
 """State of the damaged takes that wait for the user's decision."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.crash_recovery import DamagedTake
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.flow.tasks import Failure, Lane
-from vbdesk.language import Message, _, formats, message, plural_message, translated
-from vbdesk.outbox.library.damaged_takes import DamagedTakes
-from vbdesk.outbox.library.subject_notes import SubjectNotes
+from vbdesk.desk.flow.commands import Command, CommandOutcome
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.record.commands import DecideDamaged, FileDecision, RecoverSound
+from vbdesk.language import _, formats
 
 
 class DamagedTakesViewModel(QObject):
@@ -28,10 +26,9 @@ class DamagedTakesViewModel(QObject):
     decided = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, damaged: DamagedTakes, notes: SubjectNotes, disk: Lane, parent: QObject | None = None) -> None:
-        """Make it; `disk` runs the file operations, one at a time."""
+    def __init__(self, flow: Flow, parent: QObject) -> None:
         super().__init__(parent)
-        self._damaged, self._notes, self._disk = damaged, notes, disk
+        self._flow = flow
         self.takes: tuple[DamagedTake, ...] = ()
 
     def show(self, takes: tuple[DamagedTake, ...]) -> None:
@@ -46,49 +43,23 @@ class DamagedTakesViewModel(QObject):
         group_id = take.about.get("group_id")
         if not group_id:
             return _("Unknown subject, {when}", when=when)
-        return _("{subject}, {when}", subject=self._notes.shown(group_id).words, when=when)
+        notes = self._flow.context.library.subject_notes
+        return _("{subject}, {when}", subject=notes.shown(group_id).words, when=when)
 
-    def recover(self, take: DamagedTake) -> None:
-        """Offer the readable parts as new recordings, and keep the file."""
-        self._run(lambda: _recovered(self._damaged.recover(take.path)))
+    def decide(self, take: DamagedTake, decision: FileDecision) -> None:
+        """Do with its file what a person decided."""
+        self._do(DecideDamaged(take.path, decision))
 
     def recover_sound(self, take_id: str) -> None:
-        """Offer the readable parts of a library recording, which does not change."""
-        self._run(lambda: _recovered(self._damaged.recover_sound(take_id)))
+        """Offer the readable parts of a library recording."""
+        self._do(RecoverSound(take_id))
 
-    def keep(self, take: DamagedTake) -> None:
-        """Keep the file and stop offering it."""
-
-        def work() -> Message:
-            self._damaged.keep(take.path)
-            return message("The damaged file is kept in {folder}.", folder=self._damaged.folder)
-
-        self._run(work)
-
-    def delete(self, take: DamagedTake) -> None:
-        """Delete the file."""
-
-        def work() -> Message:
-            self._damaged.delete(take.path)
-            return message("The damaged file is deleted.")
-
-        self._run(work)
-
-    def _run(self, work: Callable[[], Message]) -> None:
-        self._disk.run(lambda context: work(), self._on_done, self._on_failed, name="damaged")
+    def _do(self, command: Command) -> None:
+        self._flow.commands.do(command).ended.connect(self._on_ended)
 
     @Slot(object)
-    def _on_done(self, done: Message) -> None:
-        self.decided.emit(translated(done))
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(f"{translated(failure.sentence)} {_('The file is kept.')}")
-
-
-def _recovered(count: int) -> Message:
-    return plural_message(
-        "{count} readable part recovered. Review it as a recording; the damaged file is kept.",
-        "{count} readable parts recovered. Review each as a recording; the damaged file is kept.",
-        count,
-    )
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if outcome.failure is None:
+            self.decided.emit(outcome.sentence)
+        else:
+            self.failed.emit(f"{outcome.sentence} {_('The file is kept.')}")

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import DamagedTake
+from vbdesk.desk.record.commands import FileDecision
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
@@ -88,13 +89,11 @@ class DamagedCard(Card):
 
     @Slot()
     def _on_recover(self) -> None:
-        self._begin()
-        self._model.recover(self._take)
+        self._decide(FileDecision.RECOVER)
 
     @Slot()
     def _on_keep(self) -> None:
-        self._begin()
-        self._model.keep(self._take)
+        self._decide(FileDecision.KEEP)
 
     @Slot()
     def _on_delete(self) -> None:
@@ -103,9 +102,9 @@ class DamagedCard(Card):
             self._asked = True
             self.delete.setText(_("Delete for good"))
             return
-        self._begin()
-        self._model.delete(self._take)
+        self._decide(FileDecision.DELETE)
 
-    def _begin(self) -> None:
+    def _decide(self, decision: FileDecision) -> None:
         for button in (self.recover, self.keep, self.delete):
             button.setEnabled(False)
+        self._model.decide(self._take, decision)

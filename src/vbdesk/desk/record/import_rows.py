@@ -41,7 +41,7 @@ class PreviewRow:
     """
 
     row: ImportRow
-    texts: tuple[str, str, str, str]
+    texts: tuple[str, ...]
     protocol: str
     became: ImportOutcome | None = None
 

@@ -132,7 +132,8 @@ class ImportView(QWidget):
         return [*known, ("", _("Not known"))]
 
     def _completions(self, column: int) -> tuple[str, ...]:
-        return self._model.subjects if EDITABLE.get(column) is RowField.SUBJECT else ()
+        opened = self._model.opened
+        return opened.subjects if opened is not None and EDITABLE.get(column) is RowField.SUBJECT else ()
 
     @Slot()
     def _show_looking(self) -> None:

@@ -87,7 +87,8 @@ class NamePatternCard(QWidget):
     @Slot()
     def _on_listed(self) -> None:
         self.zone.clear()
-        for name in self._model.zones:
+        opened = self._model.opened
+        for name in opened.zones if opened is not None else ():
             self.zone.addItem(name or _("Time zone of this computer"), name)
         self._model.preview_pattern(self.pattern.text())
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.desk.flow.sync_state import NextStep
 from vbdesk.desk.flow.tasks import Stoppable
 from vbdesk.desk.record.announcements import Announcements
@@ -32,7 +33,7 @@ from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, ngettext, pgettext, translated
 from vbdesk.outbox.library.items import TakeMetadata
 
-_FILES = "*.wav *.flac *.mp3 *.m4a *.csv"
+_FILES = " ".join(f"*{suffix}" for suffix in (*AUDIO_SUFFIXES, ".csv"))
 _GOOD_NEWS_MS = 8000
 _RECOVERY = "recovery"  # topic of a message
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
@@ -135,16 +136,8 @@ class RecordPage(QWidget):
         elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
             self._say(Tone.WARN, _("Tick the consent of the subject first, then import the files."))
         elif paths:
-            common = setup.metadata(self.model.now())
-            setup.store_consent(lambda: self._look_at(paths, common))
-
-    def _look_at(self, paths: list[Path], common: TakeMetadata) -> None:
-        if self.model.phase is not RecordPhase.READY:  # a recording began while the consent was stored
-            self._say(Tone.WARN, _("Finish this recording first, then import files."))
-            return
-        setup = self.model.setup
-        signs = [sign.name for sign in setup.offered.signs]
-        self.intake.look(paths, common, signs, setup.protocols, setup.typed)
+            common, signs = setup.metadata(self.model.now()), [sign.name for sign in setup.reading.signs]
+            self.intake.look(paths, common, signs, setup.protocols, setup.typed, setup.entered())
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -155,7 +148,7 @@ class RecordPage(QWidget):
         model.health_noticed.connect(self._show_health)
         model.setup.device_noticed.connect(self._on_device_noticed)
         model.setup.device_returned.connect(self._on_device_returned)
-        model.setup.consent.failed.connect(self._show_failure)
+        model.setup.failed.connect(self._show_failure)
         model.setup.pedal_known.connect(self._use_pedal)
         model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)

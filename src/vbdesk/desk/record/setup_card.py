@@ -42,7 +42,7 @@ class SetupCard(Card):
 
     def _fill(self) -> None:
         self._show_language()
-        self._show_offered(self._model.offered.signs)
+        self._show_offered(self._model.reading.signs)
         self.note.setPlaceholderText(_("Anything worth knowing later"))
         self.note.setTabChangesFocus(True)
         self.note.setFixedHeight(self._theme.px(64))  # two lines
@@ -103,7 +103,7 @@ class SetupCard(Card):
         model.devices_changed.connect(self._show_devices)
         model.form_changed.connect(self._show_form)
         model.language_changed.connect(self._show_language)
-        model.offered.signs_changed.connect(self._show_offered)
+        model.signs_changed.connect(self._show_offered)
         self._show_subject(model.subject)
 
     @Slot()

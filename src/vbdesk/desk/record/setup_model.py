@@ -1,28 +1,38 @@
 """The set-up of a recording: subject, protocol, microphone, tags, note, analysis."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
-from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
+from vbdesk.capture.device_choice import DeviceChoice, WantedDevice
+from vbdesk.capture.devices import Device, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, is_available, nearest_language, protocol_languages, protocols
-from vbdesk.clock import Clock
+from vbdesk.contract.catalog import Sign
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.flow.sync_state import NextStep, SyncState
-from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.sync_state import NextStep
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.models.language_choice import language_name
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.subject_detail import detail_fault
-from vbdesk.desk.record.consent_model import ConsentViewModel
-from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
+from vbdesk.desk.record.consent_model import ConsentViewModel, TickedConsent
+from vbdesk.desk.record.reads import (
+    OfferedSignsRead,
+    RecordChoices,
+    RecordChoicesRead,
+    SubjectHere,
+    SubjectHereRead,
+    SubjectNamesRead,
+    remembered_microphone,
+)
 from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
-from vbdesk.language import Message, _, current, load_language, ngettext, translated
-from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
+from vbdesk.language import Message, _, current, ngettext, translated
+from vbdesk.outbox.imports.offered_signs import every_service_has
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import as_group_id, search_key, tidy
@@ -47,8 +57,6 @@ class Subject:
 
     group_id: str
     fault: str | None
-    recordings: int | None = None
-    last: datetime | None = None
     alias: str = ""
 
     @property
@@ -78,6 +86,47 @@ class RecordForm:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class EnteredSubject:
+    """What was typed on the page about a subject: fields of its note, and a ticked consent."""
+
+    group_id: str
+    typed: Mapping[str, Any]
+    consent: TickedConsent | None
+
+    def store(self, library: Library) -> None:
+        """Note it, before anything of the subject is recorded or imported. Blocks on the disk. Raises AliasTaken."""
+        library.subject_notes.change(self.group_id, self.noted)
+        if self.consent is not None:
+            self.consent.store(library)
+
+    def noted(self, note: SubjectNote) -> SubjectNote:
+        """The note of the subject with what was typed."""
+        return replace(note, **self.typed)
+
+
+@dataclass(frozen=True)
+class RememberMicrophone(Command):
+    """Use this microphone from the next start on, too."""
+
+    wanted: WantedDevice
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        remembered_microphone(context).save(self.wanted)
+        return Done()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReading:
+    """What is read for the card."""
+
+    signs: tuple[Sign, ...]
+    subjects: tuple[str, ...] = ()
+    here: SubjectHere | None = None
+    chosen: RecordChoices | None = None
+    fault: str = ""
+
+
 class RecordSetupViewModel(QObject):
     """The set-up card.
 
@@ -85,7 +134,7 @@ class RecordSetupViewModel(QObject):
         languages: BCP-47 tags that prompts can be shown in.
         language: of the prompts now: as noted for the subject, else as in the preferences, else the reader's.
         protocols: with prompts in this language, and titles in the reader's.
-        offered: the signs that can be requested individually.
+        reading: what is known of the service's signs and of the subject.
         typed: finds the subject that a text means.
         detail: the second line of the subject as typed here; empty if nothing was.
         consent: of the subject.
@@ -93,6 +142,8 @@ class RecordSetupViewModel(QObject):
     Signals:
         subject_changed: (Subject).
         subjects_changed: (tuple[str]) all local subjects, for completion.
+        signs_changed: (tuple[Sign]) the signs that can be requested individually.
+        failed: (str) why the subject's consent cannot be read.
         devices_changed: (list[Device]) the microphones.
         device_returned: (str) the chosen microphone is back.
         device_noticed: (str) the microphone changed, or the sound system does not respond.
@@ -104,6 +155,8 @@ class RecordSetupViewModel(QObject):
 
     subject_changed = Signal(object)
     subjects_changed = Signal(object)
+    signs_changed = Signal(object)
+    failed = Signal(str)
     devices_changed = Signal(object)
     device_noticed = Signal(str)
     device_returned = Signal(str)
@@ -114,20 +167,10 @@ class RecordSetupViewModel(QObject):
     _listed = Signal(object)
     _not_listed = Signal(object)
 
-    def __init__(
-        self,
-        library: Library,
-        sync: SyncState,
-        tasks: TaskOwner,
-        clock: Clock,
-        lister: DeviceLister,
-        config_dir: Path,
-        offered: OfferedSignsViewModel,
-    ) -> None:
-        """Make it; the microphone and the preferences are kept in `config_dir`."""
+    def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
-        self._choosing = Lane(tasks, self)  # in order, so that the last choice is the one that stays
+        self._screen, self._context = flow.screen(self), flow.context
+        self._library, self._sync, self._clock = flow.context.library, flow.context.sync, flow.context.clock
         self.languages = protocol_languages()
         self._preferred = ""
         self._picked: tuple[str, str] | None = None  # a subject, and the language that a person chose for it here
@@ -136,14 +179,12 @@ class RecordSetupViewModel(QObject):
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
         self.detail = ""
-        self.typed = TypedSubjects(library.subject_notes)
-        self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
-        for part in (self.offered, self.consent):
-            part.setParent(self)
+        self.reading = SetupReading(every_service_has())
+        self.typed = TypedSubjects(self._library.subject_notes)
+        self.consent = ConsentViewModel(flow.context)
+        self.consent.setParent(self)
         self.consent.changed.connect(self._tell_ready)
         self._choice = DeviceChoice()
-        self._remembered = RememberedMicrophone(config_dir / "microphone.json")
-        self._preferences = PreferenceStore(config_dir)
         self._ready = False
         self._look_up = QTimer(self)
         self._look_up.setSingleShot(True)
@@ -152,10 +193,9 @@ class RecordSetupViewModel(QObject):
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
         self._not_listed.connect(self._on_not_listed)
-        self._sync = sync
-        sync.library_changed.connect(self._load_subjects)
+        self._screen.changed.connect(self._show)
         self._shown_kind = self.detail_kind
-        sync.counts_changed.connect(self._on_settings)
+        self._sync.counts_changed.connect(self._on_settings)
 
     @property
     def next_step(self) -> NextStep:
@@ -192,12 +232,11 @@ class RecordSetupViewModel(QObject):
     def start(self) -> None:
         """Start watching microphones and known subjects."""
         if self._watch is None:
-            self._tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
-            self._watch = DeviceWatch(self._lister, self._listed.emit, on_no_answer=self._not_listed.emit)
+            self._watch = DeviceWatch(self._context.ports.lister, self._listed.emit, on_no_answer=self._not_listed.emit)
             self._watch.start()
-            self.offered.start()
-        self._tasks.start(self._read_preferences, self._on_preferences, name="preferences")
-        self._load_subjects()
+            self._screen.add(OfferedSignsRead())
+            self._screen.add(SubjectNamesRead())
+        self._screen.add(RecordChoicesRead())
 
     def stop_watching(self) -> None:
         """Stop watching microphones; waits for a running listing, so call it in a task."""
@@ -210,7 +249,9 @@ class RecordSetupViewModel(QObject):
         found = self.typed.find(text)
         if found.group_id != self.subject.group_id:
             self.detail = ""
-        self.subject = Subject(found.group_id, found.fault, alias=found.alias)
+            self._screen.drop(SubjectHereRead)
+            self.reading = replace(self.reading, here=None)
+        self.subject = Subject(found.group_id, found.fault, found.alias)
         self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
         self._use_language()
         self.subject_changed.emit(self.subject)
@@ -239,23 +280,16 @@ class RecordSetupViewModel(QObject):
         self.detail = tidy(text)
         self._tell_ready()
 
-    def naming(self) -> Callable[[], None]:
-        """A function for a worker that stores what was typed here about the subject: its alias, second line, language.
-
-        It blocks on the disk.
-        """
-        group_id, change = self.subject.group_id, self._typed()
-        return lambda: self._library.subject_notes.change(group_id, change)
-
-    def store_consent(self, then: Callable[[], None]) -> None:
-        """Store a ticked consent without a recording, and the name of a new subject, and call `then`."""
-        new = self._noted() != self._note(self.subject.group_id)
-        self.consent.store(self.naming() if new else None, then)
+    def entered(self) -> EnteredSubject | None:
+        """What was typed and ticked here about the subject, to be stored on a worker; None without a subject."""
+        if not self.subject.usable:
+            return None
+        return EnteredSubject(self.subject.group_id, self._typed(), self.consent.to_store())
 
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
         if self.subject.usable and self.subject.group_id == group_id:  # perhaps not stored yet
-            return self._noted().shown(group_id).words
+            return replace(self._note(group_id), **self._typed()).shown(group_id).words
         return self._library.subject_notes.shown(group_id).words
 
     def choose_protocol(self, index: int) -> None:
@@ -319,7 +353,7 @@ class RecordSetupViewModel(QObject):
         other = devices[index] != self.device
         self._choice = self._choice.chosen(devices[index])
         wanted = WantedDevice(devices[index].name, devices[index].host_api)
-        self._choosing.run(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        self._screen.do(RememberMicrophone(wanted))
         if other:
             self.devices_changed.emit(devices)
             self._tell_ready()
@@ -343,21 +377,21 @@ class RecordSetupViewModel(QObject):
 
     def subject_words(self) -> str:
         """Description of the subject."""
-        subject = self.subject
-        if subject.recordings is None:
+        subject, here = self.subject, self.reading.here
+        if here is None or not subject.usable:
             return ""
-        if subject.recordings == 0:
+        if here.recordings == 0:
             words = _("First recording on this computer")
-        elif subject.last is None:
+        elif here.last is None:
             words = ngettext(
-                "Known subject · {count:,} recording", "Known subject · {count:,} recordings", subject.recordings
+                "Known subject · {count:,} recording", "Known subject · {count:,} recordings", here.recordings
             )
         else:
             words = ngettext(
                 "Known subject · {count:,} recording, last {when}",
                 "Known subject · {count:,} recordings, last {when}",
-                subject.recordings,
-                when=_when(subject.last, self._clock.now()),
+                here.recordings,
+                when=_when(here.last, self._clock.now()),
             )
         detail = self._library.subject_notes.shown(subject.group_id).detail
         parts = [detail, words] if detail else [words]
@@ -372,15 +406,9 @@ class RecordSetupViewModel(QObject):
             self.subject_changed.emit(self.subject)
             self._tell_ready()
 
-    def _noted(self) -> SubjectNote:
-        """The note of the subject with what was typed here."""
-        return self._typed()(self._note(self.subject.group_id))
-
-    def _typed(self) -> Callable[[SubjectNote], SubjectNote]:
-        """What was typed here about the subject, as a change of its note."""
-        if not self.subject.usable:
-            return lambda note: note
-        typed: dict[str, Any] = {}
+    def _typed(self) -> Mapping[str, Any]:
+        """What was typed here about the subject, as fields of its note."""
+        typed: dict[str, str] = {}
         if self.subject.alias:
             typed["alias"] = self.subject.alias
         if self.asks_detail and self.detail_fault is None:
@@ -388,7 +416,7 @@ class RecordSetupViewModel(QObject):
         of, picked = self._picked or ("", "")
         if of == self.subject.group_id:
             typed["prompts"] = picked
-        return lambda note: replace(note, **typed)
+        return typed
 
     def _note(self, group_id: str) -> SubjectNote:
         return self._library.subject_notes.note_of(group_id)
@@ -404,54 +432,43 @@ class RecordSetupViewModel(QObject):
             self.ready_changed.emit(self._ready)
 
     @Slot()
-    def _load_subjects(self) -> None:
-        self._tasks.start(self._read_subjects, self._on_subjects, name="subjects")
-
-    def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
-        return tuple(self._note(group_id).alias or group_id for group_id in self._library.groups())
-
-    @Slot(object)
-    def _on_subjects(self, subjects: tuple[str, ...]) -> None:
-        self.subjects_changed.emit(subjects)
+    def _look_subject_up(self) -> None:
+        if self.subject.usable:
+            self._screen.add(SubjectHereRead(self.subject.group_id))
 
     @Slot()
-    def _look_subject_up(self) -> None:
-        self.consent.read()
-        self._tasks.start(self._read_subject, self._on_subject, name="subject")
+    def _show(self) -> None:
+        screen, before = self._screen, self.reading
+        unreadable = screen.of(SubjectHereRead).unreadable
+        now = self.reading = SetupReading(
+            screen.of(OfferedSignsRead).value or before.signs,
+            screen.of(SubjectNamesRead).value or (),
+            screen.of(SubjectHereRead).value,
+            screen.of(RecordChoicesRead).value,
+            "" if unreadable is None else unreadable.sentence,
+        )
+        if now.signs != before.signs:
+            self.signs_changed.emit(now.signs)
+        if now.subjects != before.subjects:
+            self.subjects_changed.emit(now.subjects)
+        if now.here is not None:
+            self.consent.show(now.here.consent)
+        if now.here != before.here:
+            self.subject_changed.emit(self.subject)
+        if now.fault and now.fault != before.fault:
+            self.failed.emit(now.fault)
+        if now.chosen is not None and now.chosen != before.chosen:
+            self._use(now.chosen)
 
-    def _read_subject(self, context: TaskContext) -> Subject:
-        subject = self.subject
-        items = self._library.list(ItemFilter(group_id=subject.group_id))
-        last = next((item.recorded_at for item in items if not item.excluded), None)
-        return replace(subject, recordings=len(items), last=last)
-
-    @Slot(object)
-    def _on_subject(self, subject: Subject) -> None:
-        if subject.group_id == self.subject.group_id:
-            self.subject = subject
-            self.subject_changed.emit(subject)
-
-    def _read_remembered(self, context: TaskContext) -> WantedDevice | None:
-        return self._remembered.load()
-
-    def _read_preferences(self, context: TaskContext) -> Preferences:
-        for tag in self.languages:  # the patient screen is in the language of the prompt
-            load_language(tag)
-        return self._preferences.load()
-
-    @Slot(object)
-    def _on_preferences(self, preferences: Preferences) -> None:
-        self.pedal_known.emit(preferences.pedal_key)
-        if preferences.language != self._preferred:
-            self._preferred = preferences.language
+    def _use(self, chosen: RecordChoices) -> None:
+        self.pedal_known.emit(chosen.preferences.pedal_key)
+        if chosen.preferences.language != self._preferred:
+            self._preferred = chosen.preferences.language
             if self._picked is not None and not self._picked[0]:
                 self._picked = None  # the newer choice holds
         self._use_language()
-
-    @Slot(object)
-    def _on_remembered(self, wanted: WantedDevice | None) -> None:
-        if wanted is not None and self._choice.wanted is None:
-            self._choice = replace(self._choice, wanted=wanted, used=None)
+        if chosen.microphone is not None and self._choice.wanted is None:
+            self._choice = replace(self._choice, wanted=chosen.microphone, used=None)
             if self._choice.devices is not None:
                 self._on_devices(list(self._choice.devices))
 

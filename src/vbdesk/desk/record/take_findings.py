@@ -1,6 +1,6 @@
 """Findings besides the check of a take: other versions, voice comparison, spectrogram."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
@@ -9,25 +9,61 @@ from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.spectrogram import HIGHEST_HZ, spectrogram
 from vbdesk.desk.charts.take_layers import TakePicture
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
-from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.record.check_text import Origin, Review, Version, versions_of
 from vbdesk.language import translated
 from vbdesk.outbox.imports.pitch_track import pitch_track
 from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 
 SPECTROGRAM_COLUMNS = 1000
 _LONGEST_PITCH_S = 180.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A finding about one source, which may no longer be under review."""
+@dataclass(frozen=True)
+class VersionsRead(Read[tuple[RecordingItem, ...]]):
+    """All versions of a recording of the library."""
 
-    source: CheckSource
-    what: object
+    take_id: str
+    topics = frozenset({Changed.LIBRARY})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[RecordingItem, ...]:  # noqa: D102
+        return context.library.versions(self.take_id)
+
+
+@dataclass(frozen=True)
+class SpeakerRead(Read[SpeakerSimilarity]):
+    """Whether a recording sounds like the earlier ones of its subject."""
+
+    name: str
+    group_id: str
+    version_of: str | None
+    audio: TakeAudio = field(compare=False)
+    comparison: SpeakerComparison = field(compare=False)
+    topics = frozenset()
+    kept = False
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> SpeakerSimilarity:  # noqa: D102
+        return self.comparison.compare(self.audio, self.group_id, self.version_of)
+
+
+@dataclass(frozen=True)
+class PictureRead(Read[TakePicture]):
+    """The spectrogram of a part of a recording."""
+
+    name: str
+    part: TrimRange
+    audio: TakeAudio = field(compare=False)
+    topics = frozenset()
+    kept = False
+
+    def here(self, context: DeskContext, before: TakePicture | None, task: TaskContext) -> TakePicture:  # noqa: D102
+        return _picture_of(self.audio, self.part) if before is None else before
 
 
 class TakeFindings(QObject):
@@ -46,39 +82,39 @@ class TakeFindings(QObject):
     warned = Signal(str)
     spectrogram_ready = Signal(object)
 
-    def __init__(self, library: Library, tasks: TaskOwner, parent: QObject | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QObject) -> None:
         super().__init__(parent)
-        self._library, self._tasks = library, tasks
-        self._guard = SpeakerComparison(library)
-        self._drawing = Lane(tasks, self)  # in order, so that the newest part is shown last
-        self._guarding = Lane(tasks, self)  # the voice comparison handles one take at a time
-        self._source: CheckSource | None = None
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._show)
+        self._guard = SpeakerComparison(flow.context.library)
         self._audio: TakeAudio | None = None
+        self._review: Review | None = None
+        self._speaker: SpeakerSimilarity | None = None
+        self._picture: TakePicture | None = None
         self._wanted = False
         self._part: TrimRange | None = None
         self.versions: tuple[Version, ...] = ()
 
     def forget(self) -> None:
         """Clear: nothing is under review."""
-        self._source = self._audio = None
+        self._audio = self._review = self._speaker = self._picture = None
         self.versions = ()
+        self._screen.clear()
 
     def look(self, audio: TakeAudio, review: Review) -> None:
         """Collect findings about a recording that was just read and checked."""
-        self._source, self._audio, self._part = review.source, audio, None
-        self._listen_who_speaks()
+        self._audio, self._review, self._part = audio, review, None
+        source = review.source
+        version_of = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
+        self._screen.add(SpeakerRead(source.name, source.metadata.group_id, version_of, audio, self._guard))
+        if version_of is not None:
+            self._screen.add(VersionsRead(version_of))
         self._draw()
 
     def compare(self, review: Review) -> None:
-        """Find the versions of the checked recording."""
-        source = review.source
-        known = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
-
-        def work(context: TaskContext) -> tuple[Review, tuple[RecordingItem, ...]]:
-            return review, () if known is None else self._library.versions(known)
-
-        if known is not None:
-            self._tasks.start(work, self._on_versions, name="versions")
+        """Compare the recording with its versions, as its last check left it."""
+        self._review = review
+        self._show()
 
     def want_spectrogram(self, wanted: bool) -> None:
         """Turn spectrograms on or off, for this recording and the next ones."""
@@ -95,46 +131,27 @@ class TakeFindings(QObject):
         """The other undecided versions."""
         return tuple(v for v in self.versions if not v.shown and v.state is OutboxState.CHECKED)
 
-    def _listen_who_speaks(self) -> None:
-        audio, source = self._audio, self._source
-        if audio is None or source is None:
-            return
-        version_of = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
-        self._guarding.run(
-            lambda context: _Found(source, self._guard.compare(audio, source.metadata.group_id, version_of)),
-            self._on_likeness,
-            name="speaker-guard",
-        )
-
     def _draw(self) -> None:
-        audio, source, part = self._audio, self._source, self._part
-        if self._wanted and audio is not None and source is not None:
-            self._drawing.run(
-                lambda context: _Found(source, _picture_of(audio, part or TrimRange(0.0, audio.duration_s))),
-                self._on_spectrogram,
-                name="spectrogram",
-            )
+        audio, review = self._audio, self._review
+        if self._wanted and audio is not None and review is not None:
+            part = self._part or TrimRange(0.0, audio.duration_s)
+            self._screen.add(PictureRead(review.source.name, part, audio))
 
-    def _in_front(self, source: CheckSource) -> bool:
-        return self._source is not None and self._source.name == source.name
-
-    @Slot(object)
-    def _on_versions(self, found: tuple[Review, tuple[RecordingItem, ...]]) -> None:
-        review, items = found
-        if self._in_front(review.source):
-            versions = versions_of(items, review)
-            self.versions = versions if len(versions) > 1 else ()
-            self.versions_changed.emit(self.versions)
-
-    @Slot(object)
-    def _on_likeness(self, found: _Found) -> None:
-        if self._in_front(found.source) and isinstance(found.what, SpeakerSimilarity):
-            self.warned.emit(translated(found.what.warning) if found.what.warning else "")
-
-    @Slot(object)
-    def _on_spectrogram(self, found: _Found) -> None:
-        if self._in_front(found.source):
-            self.spectrogram_ready.emit(found.what)
+    @Slot()
+    def _show(self) -> None:
+        speaker, picture = self._screen.of(SpeakerRead).value, self._screen.of(PictureRead).value
+        if speaker is not None and speaker != self._speaker:
+            self._speaker = speaker
+            self.warned.emit(translated(speaker.warning) if speaker.warning else "")
+        if picture is not None and picture is not self._picture:
+            self._picture = picture
+            self.spectrogram_ready.emit(picture)
+        items = self._screen.of(VersionsRead).value
+        versions = () if items is None or self._review is None else versions_of(items, self._review)
+        versions = versions if len(versions) > 1 else ()
+        if versions != self.versions:
+            self.versions = versions
+            self.versions_changed.emit(versions)
 
 
 def _picture_of(audio: TakeAudio, part: TrimRange) -> TakePicture:

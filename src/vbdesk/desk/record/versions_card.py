@@ -17,7 +17,13 @@ _ICONS = {True: ("check", "ok"), False: ("error", "fail"), None: ("minus", "text
 
 
 class VersionTile(QAbstractButton):
-    """One version; a click reviews it."""
+    """One version; a click reviews it.
+
+    Signals:
+        chosen: (str) take id of the version to review.
+    """
+
+    chosen = Signal(str)
 
     def __init__(self, version: Version, parent: QWidget) -> None:
         self._theme = app_theme()
@@ -37,6 +43,12 @@ class VersionTile(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setProperty("ringRadius", 12)
+        self.clicked.connect(self._on_clicked)
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        if not self.version.shown:
+            self.chosen.emit(self.version.take_id)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         theme = self._theme
@@ -115,7 +127,7 @@ class VersionStrip(QWidget):
             tile.deleteLater()
         self.tiles = [VersionTile(version, self) for version in versions]
         for tile in self.tiles:
-            tile.clicked.connect(self._on_clicked)
+            tile.chosen.connect(self.chosen)
             self._box.addWidget(tile, 1)
         self.setVisible(bool(versions))
         self._arrange()
@@ -130,9 +142,3 @@ class VersionStrip(QWidget):
         if self._box.direction() is not direction:
             self._box.setDirection(direction)
             self.updateGeometry()
-
-    @Slot()
-    def _on_clicked(self) -> None:
-        tile = self.sender()
-        if isinstance(tile, VersionTile) and not tile.version.shown:
-            self.chosen.emit(tile.version.take_id)

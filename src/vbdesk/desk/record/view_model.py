@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, InputLevels
-from vbdesk.capture.microphone import Microphone
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import EndReason, Recorder, RecordingHealth, Take
 from vbdesk.capture.recorder import RecordingPhase as RecorderPhase
 from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silence_advice
 from vbdesk.capture.speech_meter import SpeechProgress
-from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
-from vbdesk.outbox.library.service_times import ServiceTimes
 
 COUNT_IN_S = 3
 _TICK_MS = 40
@@ -118,26 +116,23 @@ class RecordViewModel(QObject):
 
     def __init__(
         self,
-        setup: RecordSetupViewModel,
-        microphone: Microphone,
+        flow: Flow,
         new_recorder: Callable[[Callable[[Take], None]], Recorder],
         tasks: TaskOwner,
-        clock: Clock,
-        times: ServiceTimes,
         count_in_s: int = COUNT_IN_S,
     ) -> None:
         """Make it; `new_recorder` makes a recorder that calls its argument with every finished take."""
         super().__init__()
+        self.setup = setup = RecordSetupViewModel(flow)
+        self._library, self._clock = flow.context.library, flow.context.clock
         self._count_in_s = count_in_s
-        self.setup = setup
         self.phase = RecordPhase.READY
         self.room = RoomCheck()
         self.hint = ""
         self._ailment = ""
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
-        self._clock, self._times = clock, times
-        self.metadata = setup.metadata(clock.now())
-        self._monitor = Monitor(microphone)
+        self.metadata = setup.metadata(self._clock.now())
+        self._monitor = Monitor(flow.context.ports.microphone)
         self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
         self._finished_takes = FinishedTakes()
         self._recorder = new_recorder(self._finished_takes.announce)
@@ -184,12 +179,11 @@ class RecordViewModel(QObject):
         self.metadata = self.setup.metadata(self._clock.now())
         self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
-        store_consent, store_name = self.setup.consent.storing(), self.setup.naming()
+        entered, library = self.setup.entered(), self._library
 
         def work(context: TaskContext) -> None:
-            if store_consent is not None:  # before the first sample
-                store_consent()
-            store_name()
+            if entered is not None:
+                entered.store(library)  # before the first sample
             self._start_recorder(context)
 
         self._audio.run(work, self._on_started, self._on_not_started, name="record")
@@ -297,7 +291,7 @@ class RecordViewModel(QObject):
     def _service_time(self) -> Mapping[str, Any] | None:
         """The last time confirmed by the service; None if the library cannot be read."""
         try:
-            return service_time_json(self._times.known().newest)
+            return service_time_json(self._library.times.known().newest)
         except sqlite3.Error:
             return None
 
@@ -364,7 +358,6 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_started(self, nothing: None) -> None:
-        self.setup.consent.read()
         if self.phase is RecordPhase.COUNTING_IN:
             self._tick.start()
             self._on_tick()

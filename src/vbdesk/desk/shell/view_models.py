@@ -13,35 +13,12 @@ from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.import_model import IntakeViewModel
-from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
 from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
-from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.imports.take_check import TakeCheck
-
-
-def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
-    """The signs that the service offers."""
-    folder = workspace.ports.library_dir(workspace.profile.profile_id)
-    return OfferedSignsViewModel(OfferedSigns(folder), workspace.sync, workspace, workspace.tasks)
-
-
-def record_setup_view_model(workspace: Workspace) -> RecordSetupViewModel:
-    """The set-up card of Record."""
-    ports = workspace.ports
-    return RecordSetupViewModel(
-        workspace.library,
-        workspace.sync,
-        workspace.tasks,
-        ports.clock,
-        ports.lister,
-        ports.config_dir,
-        offered_signs_view_model(workspace),
-    )
 
 
 def record_view_model(workspace: Workspace, count_in_s: int = COUNT_IN_S) -> RecordViewModel:
@@ -58,27 +35,19 @@ def record_view_model(workspace: Workspace, count_in_s: int = COUNT_IN_S) -> Rec
             on_finished=on_finished,
         )
 
-    return RecordViewModel(
-        record_setup_view_model(workspace),
-        ports.microphone,
-        new_recorder,
-        workspace.tasks,
-        ports.clock,
-        library.times,
-        count_in_s,
-    )
+    return RecordViewModel(workspace.flow, new_recorder, workspace.tasks, count_in_s)
 
 
 def take_review_view_model(
     workspace: Workspace, check: Callable[[TakeAudio], TakeCheck] | None = None
 ) -> TakeReviewViewModel:
     """The check of a take; `check` is the whole check if None."""
-    return TakeReviewViewModel(workspace.library, workspace.tasks, workspace.ports.player, check)
+    return TakeReviewViewModel(workspace.flow, Playback(workspace.tasks, workspace.ports.player), check)
 
 
 def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     """An import of files."""
-    return IntakeViewModel(workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock)
+    return IntakeViewModel(workspace.flow)
 
 
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:

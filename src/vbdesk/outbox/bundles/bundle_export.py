@@ -370,7 +370,7 @@ def _manifest(
 
 def _oldest_format(takes: Collection[BundledTake], *others: Collection[object]) -> Literal[1, 2]:
     """The format that the content needs; earlier versions read format 1 only."""
-    return 2 if any(others) or any(take.spoken.is_known for take in takes) else 1
+    return 2 if any(others) or any(take.spoken.is_known or take.attempt for take in takes) else 1
 
 
 def _bundled(library: Library, item: RecordingItem, event_id: str, watch: ByteProgress) -> BundledTake:
@@ -413,6 +413,7 @@ def _described(item: RecordingItem) -> dict[str, Any]:
         "time_is_unique": item.time_is_unique if item.imported else None,
         "spoken_language": item.spoken.language,
         "second_language": item.spoken.second_language,
+        "attempt": item.attempt if item.attempt > 1 else None,
     }
 
 

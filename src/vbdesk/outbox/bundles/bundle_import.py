@@ -216,6 +216,7 @@ class _Taker:
             source_sha256=take.source_sha256,
             time_is_unique=take.time_is_unique,
             spoken=take.spoken,
+            attempt=take.attempt or 1,
         )
         store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
         store.keep_take_key(take.take_id, self._keys[take.take_id])

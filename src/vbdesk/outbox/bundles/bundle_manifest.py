@@ -31,6 +31,7 @@ from vbdesk.outbox.library.items import RecordingTarget
 MOST_TAKES = 10_000
 MOST_CONSENTS = 50_000
 MOST_ALIASES = 10_000
+MOST_ATTEMPTS = 10_000
 LARGEST_SOUND_BYTES = 512 * 1024 * 1024  # 20 minutes at 192 kHz, the longest take, are 461 MB
 LONGEST_SOUND_S = 24 * 3600.0
 LONGEST_NOTE_BYTES = 4096
@@ -146,7 +147,7 @@ class BundledTake(_Part):
     """One recording, with everything that another computer needs to send it identically.
 
     Attributes:
-        event_id: the idempotency key of its submit, the same from every computer.
+        event_id: id of its place in the queue, the same on every computer.
         size, sha256: bytes and digest of its sound as stored in the bundle.
         sound_sha256: digest of its samples, if known.
         imported: whether the file holds an imported file instead of a take.
@@ -155,6 +156,7 @@ class BundledTake(_Part):
             take. Earlier versions do not know this field, so None is not written.
         spoken_language: BCP 47 tag of its language; None if unknown, and then not written. Since format 2.
         second_language: whether that is a second language of the speaker; likewise.
+        attempt: number of its submission; None for the first one, and then not written. Since format 2.
     """
 
     take_id: _Id
@@ -179,6 +181,7 @@ class BundledTake(_Part):
     time_is_unique: bool | None = None
     spoken_language: Annotated[str, AfterValidator(_checked_language)] | None = None
     second_language: bool | None = None
+    attempt: Annotated[int, Field(ge=2, le=MOST_ATTEMPTS)] | None = None
 
     @property
     def spoken(self) -> SpokenLanguage:
@@ -188,7 +191,7 @@ class BundledTake(_Part):
     @model_serializer(mode="wrap")
     def _without_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = write(self)
-        for name in ("time_is_unique", "spoken_language", "second_language"):
+        for name in ("time_is_unique", "spoken_language", "second_language", "attempt"):
             if written[name] is None:
                 del written[name]
         return written

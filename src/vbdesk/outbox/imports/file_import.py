@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vbdesk.capture.imported_sound import measure_file
 from vbdesk.clock import Clock, SystemClock
+from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.contract.catalog import STANDALONE_SIGNS
 from vbdesk.language import Message, message, message_of, system_reason
 from vbdesk.outbox.imports.import_list import read_list, written_at
@@ -20,8 +21,6 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.subject_notes import AliasTaken
 from vbdesk.voice.errors import AudioError
-
-SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
 
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
@@ -64,7 +63,7 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         for candidate in sorted(path.rglob("*")) if path.is_dir() else [path]:
             hidden = path.is_dir() and any(part.startswith(".") for part in candidate.relative_to(path).parts)
-            if candidate.suffix.lower() in SUFFIXES and candidate.is_file() and not hidden:
+            if candidate.suffix.lower() in AUDIO_SUFFIXES and candidate.is_file() and not hidden:
                 found.setdefault(candidate.resolve())
     return list(found)
 

@@ -4,6 +4,7 @@ It only asks: a cold, another microphone or hoarseness change a voice too. Voice
 never stored. The similarity of a recording is stored encrypted with it, and stays on this computer.
 """
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -133,22 +134,24 @@ def raises_question(item: RecordingItem) -> bool:
 
 
 class SpeakerComparison:
-    """Compares takes with their subject's earlier ones. Reads sound: call it in a task, one at a time."""
+    """Compares takes with their subject's earlier ones, one at a time. Reads sound: call it in a task."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._gate = threading.Lock()
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
     def compare(self, audio: TakeAudio, group_id: str, version_of: str | None = None) -> SpeakerSimilarity:
         """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""
-        without = self._versions(version_of)
-        listed = self._library.list(ItemFilter(group_id=group_id))
-        counted = (item for item in listed if not item.excluded and not raises_question(item))
-        items = [item for item in counted if item.take_id not in without]
-        if not items:
-            return SpeakerSimilarity(None, 0, None)
-        voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
-        return compare(voice_of(audio), [voice for voice in voices if voice is not None])
+        with self._gate:
+            without = self._versions(version_of)
+            listed = self._library.list(ItemFilter(group_id=group_id))
+            counted = (item for item in listed if not item.excluded and not raises_question(item))
+            items = [item for item in counted if item.take_id not in without]
+            if not items:
+                return SpeakerSimilarity(None, 0, None)
+            voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
+            return compare(voice_of(audio), [voice for voice in voices if voice is not None])
 
     def _versions(self, take_id: str | None) -> frozenset[str]:
         if take_id is None:

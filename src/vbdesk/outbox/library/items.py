@@ -1,5 +1,6 @@
 """What the outbox knows about one recording."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -81,6 +82,8 @@ class TakeMetadata:
             `marks_s`; empty for a file, and for a take of an earlier version.
         spoken: what is known about its language; sent if the service reads it.
         spoken_sent: whether the last request for its analysis said that; None before one.
+        attempt: number of the submission, raised by the decision to send it again; see `RecordingItem.client_ref`.
+        named: whether the service had announced, before the last request, that it reads that reference.
     """
 
     group_id: str
@@ -108,6 +111,8 @@ class TakeMetadata:
     capture: Mapping[str, Any] = field(default_factory=dict)
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE
     spoken_sent: bool | None = None
+    attempt: int = 1
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ class RecordingItem:
         file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
         reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, confirmed_voice, capture,
-            spoken, spoken_sent: see `TakeMetadata`.
+            spoken, spoken_sent, attempt, named: see `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet, or may have been by another computer.
         searched_only: `asked` because of a bundle alone; this computer has never requested it.
         released: whether a person has released it to be sent, see `Library.send_now`.
@@ -191,6 +196,8 @@ class RecordingItem:
     capture: Mapping[str, Any] = field(default_factory=dict)
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE
     spoken_sent: bool | None = None
+    attempt: int = 1
+    named: bool = False
     asked: bool = False
     searched_only: bool = False
     released: bool = True
@@ -200,6 +207,11 @@ class RecordingItem:
     result_at: datetime | None = None
     audio_gone_at: datetime | None = None
     fault: str | None = None
+
+    @property
+    def client_ref(self) -> str:
+        """Reference of its submission, equal on every copy, in every bundle and on every computer."""
+        return hashlib.sha256(f"{self.take_id}:{self.target}:{self.attempt}".encode()).hexdigest()
 
     @property
     def unanswered(self) -> bool:
@@ -245,6 +257,8 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         capture=item.capture,
         spoken=item.spoken,
         spoken_sent=item.spoken_sent,
+        attempt=item.attempt,
+        named=item.named,
     )
 
 
@@ -290,6 +304,8 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "capture": dict(metadata.capture),
         "spoken": metadata.spoken.form,
         "spoken_sent": metadata.spoken_sent,
+        "attempt": metadata.attempt,
+        "named": metadata.named,
     }
     return json.dumps(document).encode()
 

@@ -46,15 +46,12 @@ from vbdesk.outbox.library.settings import (
     SETTINGS_NAME,
     ConsentRules,
     LibrarySettings,
-    Retention,
-    SendRule,
-    SubjectDetail,
     read_settings,
     write_settings,
 )
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
-from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
+from vbdesk.outbox.library.store import SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable, refuse_unless_erasable
 from vbdesk.privacy import make_private
@@ -243,7 +240,7 @@ class Library(RecordingList):
     def send_again(self, take_id: str) -> None:
         """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
 
-        It keeps its idempotency key if the service may have it by that key, so that a repeat is recognised if possible.
+        It gets the next reference, which is the same on every copy of this recording.
 
         Raises:
             NotAllowed: this decision is not pending.
@@ -253,11 +250,8 @@ class Library(RecordingList):
             if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
                 raise NotAllowed(item.fault or message("This recording does not need to be sent again."))
             self._check_consent(item.group_id, item.recorded_at)
-            if self.store.asked(take_id):
-                again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
-                self.store.write_event_of(take_id, again)
-            else:
-                self.store.add_event(take_id, SEND_ANYWAY)
+            self._raise_attempt(item)
+            self.store.add_event(take_id, SEND_ANYWAY)
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.SENT_AGAIN, take_id)
 
@@ -506,27 +500,14 @@ class Library(RecordingList):
         content = self.store.setting(SETTINGS_NAME)
         return LibrarySettings() if content is None else read_settings(content)
 
-    def change_settings(
-        self,
-        *,
-        send_rule: SendRule | None = None,
-        retention: Retention | None = None,
-        paused: bool | None = None,
-        consent: ConsentRules | None = None,
-        trash_days: int | None = None,
-        detail: SubjectDetail | None = None,
-    ) -> LibrarySettings:
-        """Change the given settings only, but what the policy sets; returns all settings. Notifies subscribers."""
+    def change_settings(self, **changes: Any) -> LibrarySettings:
+        """Change the given settings only, but what the policy sets; returns all settings. Notifies subscribers.
+
+        Args:
+            **changes: values by field of `LibrarySettings`.
+        """
         with self.store.changing():
-            known = self.settings()
-            chosen = LibrarySettings(
-                send_rule=known.send_rule if send_rule is None else send_rule,
-                retention=known.retention if retention is None else retention,
-                paused=known.paused if paused is None else paused,
-                consent=consent or known.consent,
-                trash_days=known.trash_days if trash_days is None else trash_days,
-                detail=detail or known.detail,
-            )
+            chosen = replace(self.settings(), **changes)
             changed = self.policy.applied_to(chosen)
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
@@ -599,9 +580,14 @@ class Library(RecordingList):
                 self.store.restart_event(take_id)
             else:
                 self.store.add_event(take_id, SEND)
+            if item.job_id is not None:  # its submission has become a job: this is another one
+                self._raise_attempt(item)
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.QUEUED, take_id)
+
+    def _raise_attempt(self, item: RecordingItem) -> None:
+        self.store.keep_details(item.take_id, replace(metadata_of(item), attempt=item.attempt + 1))
 
 
 def capture_facts(audio: TakeAudio) -> dict[str, Any]:

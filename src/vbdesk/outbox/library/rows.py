@@ -203,6 +203,8 @@ def _item(
         capture=details.get("capture") or {},
         spoken=SpokenLanguage.of_form(details.get("spoken") or {}),
         spoken_sent=details.get("spoken_sent"),
+        attempt=details.get("attempt", 1),  # earlier versions wrote none
+        named=details.get("named", False),
         asked=row["asked_at"] is not None,
         searched_only=_is_searched_only(row),
         released=row["released"] is None or bool(row["released"]),

@@ -1,9 +1,9 @@
 """A person's settings for the recordings of one profile: when to send, how long to keep the sound."""
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from vbdesk.language import message
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
@@ -114,40 +114,14 @@ class LibrarySettings:
         return f"send={self.send_rule}, sound={kept}, paused={paused}, {rules}"
 
 
+_DOCUMENT = TypeAdapter(LibrarySettings)
+
+
 def write_settings(settings: LibrarySettings) -> bytes:
     """Settings as bytes, before encryption."""
-    retention = {"rule": settings.retention.rule, "days": settings.retention.days}
-    document = {
-        "send_rule": settings.send_rule,
-        "retention": retention,
-        "paused": settings.paused,
-        "consent": asdict(settings.consent),
-        "trash_days": settings.trash_days,
-        "detail": settings.detail,
-    }
-    return json.dumps(document).encode()
+    return _DOCUMENT.dump_json(settings)
 
 
 def read_settings(content: bytes) -> LibrarySettings:
-    """Parse what `write_settings` wrote."""
-    document: dict[str, Any] = json.loads(content)
-    retention = document["retention"]
-    return LibrarySettings(
-        send_rule=SendRule(document["send_rule"]),
-        retention=Retention(RetentionRule(retention["rule"]), retention["days"]),
-        paused=document["paused"],
-        consent=_consent_rules(document.get("consent")),  # earlier versions wrote none
-        trash_days=document.get("trash_days", TRASH_DAYS),
-        detail=SubjectDetail(document.get("detail", SubjectDetail.NONE)),
-    )
-
-
-def _consent_rules(document: dict[str, Any] | None) -> ConsentRules:
-    if document is None:
-        return ConsentRules()
-    return ConsentRules(
-        policy=ConsentPolicy(document["policy"]),
-        kind=ConsentKind(document["kind"]),
-        valid_days=document["valid_days"],
-        asked_by=document["asked_by"],
-    )
+    """Parse what `write_settings` wrote; a setting that an earlier version did not have gets its default."""
+    return _DOCUMENT.validate_json(content)

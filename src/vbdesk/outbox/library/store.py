@@ -49,7 +49,7 @@ from vbdesk.privacy import make_private
 
 SEND, FOLLOW = "send", "follow"
 SEND_ANYWAY = "send anyway"  # a person decided so although another computer may have sent the recording
-NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None, "key_kept_s": None}
+NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None}
 """Columns of an event in `pending` before the analysis is requested."""
 ROWS_MISSING = N_(
     "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "

@@ -66,7 +66,7 @@ CREATE TABLE pending (
   asked_at TEXT,
   released INTEGER NOT NULL DEFAULT 0, -- a person said to send it now, where recordings are sent by hand
   asked_service_at TEXT, -- the service's time when it was asked; NULL: not known
-  key_kept_s INTEGER -- how long the service promised, before it was asked, to keep the event id; NULL: no promise
+  key_kept_s INTEGER -- of earlier versions; not used
 );
 -- Every job that an answer has named, so that a search for a lost answer never takes an old job for a new one.
 CREATE TABLE jobs (

@@ -1,8 +1,8 @@
 """The trash: deleted recordings, which can be restored for some days; then their keys are destroyed.
 
-A row of the table `trash` holds everything that the library knew of a recording: its entry, its event with the
-idempotency key, its result, whether the result was opened, and the key of its sound. All but that key is encrypted
-together, bound to the take id and the time of deletion. The sound keeps its file, with the ending `.away`.
+A row of the table `trash` holds everything that the library knew of a recording: its entry, its event, its result,
+whether the result was opened, and the key of its sound. All but that key is encrypted together, bound to the take id
+and the time of deletion. The sound keeps its file, with the ending `.away`.
 
 The days count by this computer's clock, so that they also pass without a network; where a service has confirmed the
 time since the computer started, the earlier of both counts.

@@ -21,8 +21,8 @@ class ServiceConnection:
     """A client without a budget of its own, and the request budget shared with the rest of the program.
 
     Attributes:
-        key_kept_s: seconds for which the service keeps an idempotency key, by its last answer; None: no promise.
         reads_language: whether it reads the fields of the language, by its last answer.
+        reads_client_ref: whether it reads the reference of a submission, likewise.
         answer: the time in the service's last answer; None if it had none, or took too long.
         answered: whether an answer has come since the connection was opened.
     """
@@ -35,8 +35,7 @@ class ServiceConnection:
         self._budget = budget
         self._clock = clock
         self._on_answer = on_answer
-        self.key_kept_s: int | None = None
-        self.reads_language = False
+        self.reads_language = self.reads_client_ref = False
         self.answer: ServiceTime | None = None
         self.answered = False
 
@@ -71,8 +70,7 @@ class ServiceConnection:
         now, self.answer, self.answered = self._clock.boot(), None, True
         if client.server_time is not None and now.seconds - began.seconds <= SLOW_S:
             self.answer = ServiceTime(now, client.server_time)
-        self.key_kept_s = client.key_kept_s
-        self.reads_language = bool(client.reads_language)
+        self.reads_language, self.reads_client_ref = bool(client.reads_language), bool(client.reads_client_ref)
         self._on_answer()
 
     @property
@@ -98,6 +96,7 @@ class ServiceConnection:
     def drop(self) -> None:
         """Close the connections; the next request opens new ones."""
         client, self._client = self._client, None
-        self.answer, self.answered, self.key_kept_s, self.reads_language = None, False, None, False
+        self.answer, self.answered = None, False
+        self.reads_language = self.reads_client_ref = False
         if client is not None:
             client.close()

@@ -228,7 +228,7 @@ class Planner:
                 yield _Planned((0, due), max(due - now, room_s), PollJob(event))
 
     def _searches_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
-        """Searches for lost answers. If the service promised to keep the key, the request is sent again instead."""
+        """Searches for lost answers. A submission that was named to the service is sent again instead."""
         sends_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
         for event in events:
@@ -238,9 +238,7 @@ class Planner:
                     self.answer_lost(event, may_still_arrive=in_an_earlier_run)
                 due = self._searches[event.event_id][0]
                 wait_s = max(due - now, room_s, self._until(event.not_before))
-                yield _Planned(
-                    (1, due), wait_s if event.key_kept_s is None else max(wait_s, sends_s), FindLostJob(event)
-                )
+                yield _Planned((1, due), max(wait_s, sends_s) if event.named else wait_s, FindLostJob(event))
 
     def _sends_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
         """Recordings as `upload_order` says."""

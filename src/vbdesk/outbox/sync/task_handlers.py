@@ -9,6 +9,7 @@ from datetime import datetime
 from vbdesk.client import AudioSource, Client
 from vbdesk.client.errors import (
     ClientError,
+    Conflict,
     ConnectionFailed,
     NotFound,
     ServiceUnavailable,
@@ -19,7 +20,6 @@ from vbdesk.client.exactly_once import ExactlyOnce
 from vbdesk.client.submission_recovery import (
     ProvenJob,
     UnprovenJob,
-    key_is_kept,
 )
 from vbdesk.clock import Clock
 from vbdesk.contract.jobs import GroupJob, Job, JobStatus
@@ -123,12 +123,12 @@ class TaskHandlers:
     def find_lost_job(self, event: PendingEvent) -> None:
         """Find out whether the service has a recording whose answer was lost.
 
-        A service that keeps keys gets the same request again. Otherwise the recording's own job is searched for. After
-        the last search the recording is sent again if no job resembles it, else a person decides.
+        A service that reads references gets the same request again. Otherwise the recording's own job is searched for.
+        After the last search the recording is sent again if no job resembles it, else a person decides.
         """
         item = self._queue.item(event)
         self._read_service_time()
-        if key_is_kept(event.asked_service_at, event.key_kept_s, self._confirmed_time()):
+        if event.named and self._connection.reads_client_ref:
             if self._queue.begin_upload(event):
                 self._submit(event, item, event.upload_ref or self._upload(event, item))
             return
@@ -284,12 +284,12 @@ class TaskHandlers:
         return _Granted(grant, upload.sha256)
 
     def _read_service_time(self) -> None:
-        """Read the service's time and its promise to keep keys, before an analysis is requested."""
+        """Read the service's time and which fields it announces, before an analysis is requested."""
         if not self._connection.answered:
             self.read_credits()
 
     def _submit(self, event: PendingEvent, item: RecordingItem, upload_ref: str) -> bool:
-        """Request the analysis; with the same key again if an earlier answer was lost."""
+        """Request the analysis; with the same reference again if an earlier answer was lost."""
         self._read_service_time()
         says_language = self._says_language(event, item)
         began = self._clock.monotonic()
@@ -301,7 +301,7 @@ class TaskHandlers:
                 group_id=item.group_id,
                 longitudinal=item.longitudinal,
                 recorded_at=item.recorded_at,
-                idempotency_key=event.event_id,
+                client_ref=item.client_ref,
                 spoken=item.spoken if says_language else UNKNOWN_LANGUAGE,
             )
 
@@ -310,17 +310,23 @@ class TaskHandlers:
             self._queue,
             self._planner,
             service_time=self._confirmed_time(),
-            key_kept_s=self._connection.key_kept_s,
+            named=self._connection.reads_client_ref,
             says_language=says_language,
             on_accepted=self._begin_following,
         )
-        if not self._steps.request(record, item.group_id, ask):
-            return False
+        try:
+            if not self._steps.request(record, item.group_id, ask):
+                return False
+        except Conflict:  # the reference is used: by a copy of this recording, or its job was erased
+            found = self._steps.find_in_group(item, item.group_id, None)
+            if not isinstance(found, ProvenJob):
+                raise
+            self._begin_following(event, found.job_id)
         self._measured.request(self._clock.monotonic() - began)
         return True
 
     def _says_language(self, event: PendingEvent, item: RecordingItem) -> bool:
-        """Whether to say what is known about the language: as before if the request is repeated with its key."""
+        """Whether to say what is known about the language: as before if the request is repeated."""
         if event.asked_service_at is not None and item.spoken_sent is not None:
             return item.spoken_sent
         return self._connection.reads_language
@@ -357,7 +363,7 @@ class _EventRecord:
 
     Attributes:
         service_time: the service's time now; None if unknown.
-        key_kept_s: for how many seconds it promises to keep keys; None: no promise.
+        named: whether it has announced that it reads references.
         says_language: whether the request says what is known about the language.
         on_accepted: called with the event and the job's id.
     """
@@ -366,7 +372,7 @@ class _EventRecord:
     queue: UploadQueue
     planner: Planner
     service_time: datetime | None
-    key_kept_s: int | None
+    named: bool
     says_language: bool
     on_accepted: Callable[[PendingEvent, str], None]
 
@@ -375,7 +381,7 @@ class _EventRecord:
         return self.event.asked_at is not None
 
     def mark_asked(self) -> bool:
-        return self.queue.mark_asked(self.event, self.service_time, self.key_kept_s, says_language=self.says_language)
+        return self.queue.mark_asked(self.event, self.service_time, named=self.named, says_language=self.says_language)
 
     def mark_not_accepted(self) -> None:
         self.queue.mark_not_asked(self.event)

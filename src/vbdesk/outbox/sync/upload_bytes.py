@@ -6,21 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vbdesk.capture.encrypted_take import FileDamaged
+from vbdesk.contract.audio_formats import AUDIO_FORMATS, AudioContentType
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
-from vbdesk.contract.uploads import AudioContentType
 from vbdesk.language import message
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.sync.flac_encoding import encode_flac
 from vbdesk.voice.container import identify
-from vbdesk.voice.recording import Container
-
-_CONTENT_TYPES: dict[Container, AudioContentType] = {
-    "wav": "audio/wav",
-    "flac": "audio/flac",
-    "mp3": "audio/mpeg",
-    "m4a": "audio/mp4",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +38,7 @@ def upload_of(library: Library, item: RecordingItem) -> Upload:
     if item.imported and item.trim_s is None:
         original = _readable(lambda: library.original(item.take_id))
         if len(original) <= MAX_AUDIO_BYTES:
-            return Upload(_CONTENT_TYPES[identify(io.BytesIO(original))], original)
+            return Upload(AUDIO_FORMATS[identify(io.BytesIO(original))].content_type, original)
     return Upload("audio/flac", _readable(lambda: encode_flac(library.audio(item.take_id))))
 
 

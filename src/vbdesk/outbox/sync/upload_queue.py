@@ -37,14 +37,13 @@ class PendingEvent:
     """Something to be done for one recording.
 
     Attributes:
-        event_id: idempotency key: stays the same while the same request is repeated.
         follows: the service has the job and its end is awaited; else the recording is still to be sent.
         attempts: how often it failed.
         not_before: when it may be retried.
         upload_ref: set once the bytes are at the storage.
         asked_at: when the analysis was requested, without an answer yet; by this computer's clock.
         asked_service_at: when it was requested first, by the service's clock; None if unknown.
-        key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
+        named: whether that request named its submission to a service that reads the reference.
         group_id: the subject.
         duration_s: length of the recording.
         released: a person said to send it now, where recordings are sent manually.
@@ -60,7 +59,7 @@ class PendingEvent:
     upload_ref: str | None
     asked_at: datetime | None
     asked_service_at: datetime | None
-    key_kept_s: int | None
+    named: bool
     group_id: str
     duration_s: float
     released: bool
@@ -131,18 +130,18 @@ class UploadQueue:
         self,
         event: PendingEvent,
         service_time: datetime | None = None,
-        key_kept_s: int | None = None,
         *,
+        named: bool = False,
         says_language: bool = False,
     ) -> bool:
         """Record, before the request leaves, that the analysis is requested; False if it is no longer wanted.
 
-        The note of an earlier unanswered request stays, since the service may have kept its key.
+        The note of an earlier unanswered request stays, since the service may have its reference.
 
         Args:
             event: of the recording.
             service_time: the service's time now; None if unknown.
-            key_kept_s: for how many seconds it promises to keep the key; None: no promise.
+            named: whether the service has announced that it reads the reference.
             says_language: whether the request says what is known about the language; a repeat has to do the same.
         """
         with self._store.changing():
@@ -150,11 +149,11 @@ class UploadQueue:
                 return False
             if event.asked_at is None:
                 when = None if service_time is None else time_text(service_time)
-                columns = {"asked_at": self._store.now(), "asked_service_at": when, "key_kept_s": key_kept_s}
-                self._write(event, columns)
+                self._write(event, {"asked_at": self._store.now(), "asked_service_at": when})
                 item = self._store.get(event.take_id)
-                if item.spoken.is_known:
-                    self._store.keep_details(event.take_id, replace(metadata_of(item), spoken_sent=says_language))
+                sent = says_language if item.spoken.is_known else item.spoken_sent
+                if (named, sent) != (item.named, item.spoken_sent):
+                    self._store.keep_details(event.take_id, replace(metadata_of(item), named=named, spoken_sent=sent))
             return True
 
     def mark_not_asked(self, event: PendingEvent) -> None:
@@ -252,7 +251,12 @@ class UploadQueue:
             if not event_is_authentic(row, self._store.cipher):
                 self._store.reread(row["take_id"])
         now, faulty = self._store.clock.now(), self._store.faulty
-        return [_event(row, now) for row in self._allowed(rows) if row["take_id"] not in faulty]
+        known = [row for row in self._allowed(rows) if row["take_id"] not in faulty]
+        return [_event(row, now, named=self._is_named(row)) for row in known]
+
+    def _is_named(self, row: sqlite3.Row) -> bool:
+        """Whether the unanswered request of this computer named its submission; a copy searches first."""
+        return row["asked_service_at"] is not None and self._store.get(row["take_id"]).named
 
     def _consents(self, event: PendingEvent) -> bool:
         """Whether the consent policy lets a recording go."""
@@ -291,7 +295,7 @@ class UploadQueue:
             self._store.write_event(event.event_id, columns)
 
 
-def _event(row: sqlite3.Row, now: datetime) -> PendingEvent:
+def _event(row: sqlite3.Row, now: datetime, *, named: bool) -> PendingEvent:
     uploaded_at = _moment(row["uploaded_at"])
     still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_KEPT
     return PendingEvent(
@@ -303,7 +307,7 @@ def _event(row: sqlite3.Row, now: datetime) -> PendingEvent:
         upload_ref=row["upload_ref"] if still_there else None,
         asked_at=None if row["asked_at"] is None else _moment(row["asked_at"]) or now,
         asked_service_at=_moment(row["asked_service_at"]),
-        key_kept_s=row["key_kept_s"],
+        named=named,
         group_id=row["group_id"],
         duration_s=row["duration_s"],
         released=bool(row["released"]),

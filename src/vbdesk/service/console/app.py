@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 
-from vbdesk.contract.errors import HTTP_STATUS
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.language import N_, _, translated
 from vbdesk.resource_files import resource
 from vbdesk.service.console import keys_routes, language_routes, overview_routes, sign_in_routes, webhook_routes
@@ -19,7 +19,7 @@ from vbdesk.service.console.signed_in import SignInNeeded
 from vbdesk.service.http.route_building import build_routes
 from vbdesk.service.http.security_headers import Protected
 from vbdesk.service.kernel.disk_space import is_disk_full
-from vbdesk.service.kernel.errors import NotFound, OutOfSpace, ProcessingFailed, ServiceError
+from vbdesk.service.kernel.errors import OutOfSpace, ServiceError
 from vbdesk.service.ports.context import Context
 
 _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
@@ -84,7 +84,7 @@ def _form_refused(_request: Request, _error: Exception) -> Response:
 
 def _service_error(_request: Request, error: Exception) -> Response:
     refusal = cast(ServiceError, error)
-    response = _refusal(HTTP_STATUS[refusal.code], refusal.message)
+    response = _refusal(refusal.code.facts.status, refusal.message)
     if refusal.retry_after_s is not None:
         response.headers["Retry-After"] = str(refusal.retry_after_s)
     return response
@@ -99,18 +99,18 @@ def _disk_full_or_crash(request: Request, error: Exception) -> Response:
 def _framework_error(_request: Request, error: Exception) -> Response:
     refusal = cast(HTTPException, error)
     if refusal.status_code == 404:
-        return _refusal(404, NotFound.default_message)
+        return _refusal(404, ErrorCode.NOT_FOUND.facts.sentence)
     response = _refusal(refusal.status_code, N_("The console does not answer this request. Go back and try again."))
     response.headers.update(refusal.headers or {})
     return response
 
 
 def _no_such_page(_request: Request, _error: Exception) -> Response:
-    return _refusal(404, NotFound.default_message)
+    return _refusal(404, ErrorCode.NOT_FOUND.facts.sentence)
 
 
 def _crash(_request: Request, _error: Exception) -> Response:
-    return _refusal(500, ProcessingFailed.default_message)
+    return _refusal(500, ErrorCode.PROCESSING_ERROR.facts.sentence)
 
 
 _HANDLERS = {

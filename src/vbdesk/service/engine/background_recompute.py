@@ -1,5 +1,6 @@
 """Readings of earlier calibrations, made again after an upgrade without a person, while no job waits."""
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -18,6 +19,7 @@ from vbdesk.service.engine.recomputed_readings import Outcome, ReadingRecomputer
 from vbdesk.service.engine.shared_clock import SharedTime
 from vbdesk.service.engine.slot import ChildCrashed, SlotClosed
 from vbdesk.service.engine.slot_pool import SlotPool
+from vbdesk.service.kernel.periodic import PeriodicJob
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import StoreUnavailable
 
@@ -41,7 +43,7 @@ class _Pass:
 
 
 class BackgroundRecompute:
-    """Makes readings again, one recording at a time over all processes; one thread.
+    """Makes readings again, one recording at a time over all processes.
 
     It uses the process's own slots, and only a free one, so that it needs no memory of its own. A job that arrives
     meanwhile waits for one analysis at most. Each attempt is noted before it begins, so that a recording that ends its
@@ -71,30 +73,31 @@ class BackgroundRecompute:
         self._context, self._slots, self._time = context, slots, shared_time
         self._version, self._first_after_s = version, first_after_s
         self._recomputer = ReadingRecomputer(context.database, context.storage, context.settings, slots, analysis)
-        self._holder = new_id()
         self._pass: _Pass | None = None
         self._longest = timedelta(seconds=2 * context.settings.job_timeout_s + 60)
+        self._holder = new_id()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="vbdesk-recompute", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+    def job(self) -> PeriodicJob:
+        """The rounds, of which one process at a time does any."""
+        return PeriodicJob(
+            "recompute",
+            PAUSE_S,
+            self._round_until_closed,
+            first_after_s=self._first_after_s,
+            longest_pause_s=6 * PAUSE_S,
+            expected=(SQLAlchemyError, StoreUnavailable, NoChildStarts),
+            at_end=self.leave,
+        )
 
     def pause(self) -> None:
         """Begin no other recording."""
         self._stopping.set()
 
-    def stop(self) -> None:
-        """Stop the thread, after the slots were closed, and release the lease."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        try:
-            with self._context.database.writing() as connection:
-                leases.give_up(connection, TASK, self._holder)
-        except SQLAlchemyError as error:
-            log.warning("The database is away (%s); the lease expires.", type(error).__name__)
+    def leave(self) -> None:
+        """Release the lease, after the slots were closed."""
+        with self._context.database.writing() as connection:
+            leases.give_up(connection, TASK, self._holder)
 
     def round(self) -> float:
         """Make up to `AT_ONCE` readings again; return the seconds until the next round.
@@ -206,17 +209,7 @@ class BackgroundRecompute:
         self._context.metrics.outdated_readings.labels("due").set(due)
         self._context.metrics.outdated_readings.labels("given_up").set(given_up)
 
-    def _work(self) -> None:
-        pause_s = self._first_after_s
-        while not self._stopping.wait(pause_s):
-            pause_s = PAUSE_S
-            try:
-                pause_s = self.round()
-            except SlotClosed:
-                return
-            except (SQLAlchemyError, StoreUnavailable, NoChildStarts) as error:
-                log.warning("Readings cannot be made again now (%s); the next round goes on.", type(error).__name__)
-                pause_s = 6 * PAUSE_S
-            except Exception:  # the loop must continue after any error
-                log.exception("A round of readings was interrupted; the next one goes on.")
-                pause_s = 6 * PAUSE_S
+    def _round_until_closed(self) -> float | None:
+        with contextlib.suppress(SlotClosed):  # the process stops
+            return self.round()
+        return None

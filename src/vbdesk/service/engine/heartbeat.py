@@ -1,4 +1,4 @@
-"""Heartbeat of a process that runs jobs, in its own thread so that nothing blocks it."""
+"""Heartbeat of a process that runs jobs."""
 
 import logging
 import threading
@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.shared_clock import SharedTime
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.periodic import PeriodicJob
 
 BEAT_EVERY_S = 5.0  # each heartbeat is a write to the disk
 
@@ -29,20 +30,17 @@ class Heartbeat:
         self._time = shared_time
         self.last_beat: float | None = None
         self._taken_for_dead = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="vbdesk-heartbeat", daemon=True)
 
     @property
     def taken_for_dead(self) -> bool:
         """Whether another process has removed this executor as dead."""
         return self._taken_for_dead.is_set()
 
-    def start(self) -> None:
+    def sign_on(self) -> None:
         """Register; from now on the executor may take jobs."""
         with self._database.writing() as connection:
             executors.sign_on(connection, self._executor_id, self._slots, self._time.now(connection))
         self.last_beat = time.monotonic()
-        self._thread.start()
 
     def set_draining(self) -> None:
         """Tell other processes that this executor takes no more jobs."""
@@ -61,22 +59,11 @@ class Heartbeat:
         else:
             self._taken_for_dead.set()
 
-    def stop(self) -> None:
+    def sign_off(self) -> None:
         """Unregister, when no job of the executor is running."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        try:
-            with self._database.writing() as connection:
-                executors.sign_off(connection, self._executor_id)
-        except SQLAlchemyError as error:
-            log.warning("The database is away (%s); the others will notice the silence.", type(error).__name__)
+        with self._database.writing() as connection:
+            executors.sign_off(connection, self._executor_id)
 
-    def _work(self) -> None:
-        while not self._stopping.wait(BEAT_EVERY_S) and not self.taken_for_dead:
-            try:
-                self.beat()
-            except SQLAlchemyError as error:
-                log.warning("A heartbeat could not be written (%s).", type(error).__name__)
-            except Exception:  # the loop must continue after any error
-                log.exception("A heartbeat could not be written.")
+    def job(self) -> PeriodicJob:
+        """The beats that follow `sign_on`."""
+        return PeriodicJob("heartbeat", BEAT_EVERY_S, self.beat, first_after_s=BEAT_EVERY_S, at_end=self.sign_off)

@@ -6,11 +6,12 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from vbdesk.contract.errors import ErrorCode
 from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.engine.fair_slots import FairSlots
 from vbdesk.service.engine.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
-from vbdesk.service.kernel.errors import AudioRejected, ProcessingFailed, UnsupportedFormat, audio_rejected
+from vbdesk.service.kernel.errors import AudioRejected, ProcessingFailed
 from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, load_decoders, look_at
 
 AT_ONCE = 4
@@ -81,12 +82,12 @@ class SandboxedInspector:
             log.warning("A recording could not be looked at (%s).", failure.kind)
             if failure.kind in _OUR_FAULTS:
                 raise ProcessingFailed from None
-            raise UnsupportedFormat from None
+            raise AudioRejected(ErrorCode.UNSUPPORTED_FORMAT) from None
         except (ChildCrashed, TaskTimedOut) as failure:
             log.warning("A recording ended the process that looked at it. %s", failure)
-            raise UnsupportedFormat from None
+            raise AudioRejected(ErrorCode.UNSUPPORTED_FORMAT) from None
         if isinstance(seen, AudioRefusal):
-            raise audio_rejected(seen.code, seen.message)
+            raise AudioRejected(seen.code, seen.message)
         return seen
 
 

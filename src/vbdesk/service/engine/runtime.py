@@ -11,6 +11,7 @@ from vbdesk.service.engine.shared_clock import DatabaseTime, ProcessTime, Shared
 from vbdesk.service.engine.slot import Prepare
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.engine.sweeper import Sweeper
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
@@ -57,12 +58,16 @@ class Runtime:
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
         self._recompute: BackgroundRecompute | None = None
+        self._periodic: PeriodicWorker | None = None
+        self._stopping = threading.Event()
         self._launched = False
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
         self._shared_time = shared_time
         self._heartbeat = Heartbeat(context.database, executor_id, workers, shared_time)
-        self._sweeper = Sweeper(context, self._engine, shared_time, runs_jobs=workers > 0)
+        self._sweeper = Sweeper(
+            context, self._engine, shared_time, runs_jobs=workers > 0, is_stopping=self._stopping.is_set
+        )
 
     @property
     def executor_id(self) -> str:
@@ -91,6 +96,7 @@ class Runtime:
 
     def start(self) -> None:
         """Start everything; children warm up in the background."""
+        table = [*self._sweeper.jobs(), self._delivery_worker.job()]
         if self._workers:
             settings = self._context.settings
             readable = [path for path in (settings.plugin_source.folder, settings.norms_file) if path is not None]
@@ -98,10 +104,11 @@ class Runtime:
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
             if settings.recompute_after_upgrade:
                 self._recompute = BackgroundRecompute(self._context, slots, self._analysis, self._shared_time)
-                self._recompute.start()
-            self._heartbeat.start()
-        self._sweeper.start()
-        self._delivery_worker.start()
+                table.append(self._recompute.job())
+            self._heartbeat.sign_on()
+            table.append(self._heartbeat.job())
+        self._periodic = PeriodicWorker(table, self._stopping)
+        self._periodic.start()
         if self._runner is not None:
             self._engine.start(self._runner.run, at_once=self._workers)
             self._launched = True
@@ -123,9 +130,6 @@ class Runtime:
             if self._recompute is not None:
                 self._recompute.pause()
             self._runner.stop()  # closes the slots, which ends an analysis of the recompute
-            if self._recompute is not None:
-                self._recompute.stop()
             self._engine.stop()
-            self._heartbeat.stop()
-        self._sweeper.stop()
-        self._delivery_worker.stop()
+        if self._periodic is not None:
+            self._periodic.stop()  # last, so that the heart beats while jobs are handed back

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from vbdesk.contract.ids import new_id
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.engine.runtime import EMBEDDED_EXECUTOR, Runtime
+from vbdesk.service.kernel.periodic import PeriodicJob, PeriodicWorker
 from vbdesk.service.ports.context import Context
 
 LOOK_EVERY_S = 0.2
@@ -30,8 +31,8 @@ class RuntimeSupervisor:
         self._pause_s = pause_s
         self._runtime = make()
         self._turn = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="vbdesk-supervisor", daemon=True)
+        self._watch = PeriodicWorker((PeriodicJob("supervisor", LOOK_EVERY_S, self._look, first_after_s=LOOK_EVERY_S),))
+        self._stopping = self._watch.stopping
 
     @property
     def executor_id(self) -> str:
@@ -56,7 +57,7 @@ class RuntimeSupervisor:
     def start(self) -> None:
         """Start and watch the runtime."""
         self._runtime.start()
-        self._thread.start()
+        self._watch.start()
 
     def drain(self, grace_s: float, stop_now: threading.Event) -> None:
         """Take no more jobs; wait for running ones until the grace period ends or `stop_now` is set; then stop."""
@@ -66,16 +67,13 @@ class RuntimeSupervisor:
 
     def stop(self) -> None:
         """Hand back the running jobs and stop everything."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._watch.stop()
         self._runtime.stop()
 
-    def _keep(self) -> None:
-        while not self._stopping.wait(LOOK_EVERY_S):
-            with self._turn:
-                if self._runtime.taken_for_dead and not self._stopping.is_set():
-                    self._restart()
+    def _look(self) -> None:
+        with self._turn:
+            if self._runtime.taken_for_dead and not self._stopping.is_set():
+                self._restart()
 
     def _restart(self) -> None:
         log.warning("Executor %s was considered dead by the others. It starts again.", self.executor_id)

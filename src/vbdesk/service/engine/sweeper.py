@@ -2,12 +2,9 @@
 
 import logging
 import math
-import threading
 import time
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.ids import new_id
 from vbdesk.service.credits.repository import read_ledger
@@ -20,6 +17,7 @@ from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.jobs.repository import Hold
+from vbdesk.service.kernel.periodic import PeriodicJob
 from vbdesk.service.maintenance import orphans, retention
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
@@ -38,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Recovers dead executors' jobs, ends overdue runs and deletes expired data; one thread.
+    """Recovers dead executors' jobs, ends overdue runs and deletes expired data.
 
     Every process has one; the lease holder does the work. Processes that run jobs get the lease first, so that the API
     processes stay fast.
@@ -52,6 +50,7 @@ class Sweeper:
         monotonic: Callable[[], float] = time.monotonic,
         *,
         runs_jobs: bool = True,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         """Create the sweeper; leases use the context's clock unless `time` is given."""
         self._runs_jobs = runs_jobs
@@ -68,24 +67,21 @@ class Sweeper:
         self._last_time: datetime | None = None
         self._overdue_since: dict[tuple[str, Hold], float] = {}
         self._unheld_since: dict[str, float] = {}
-        self._next_tidy = self._next_search = self._monotonic()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
+        self._next_search = self._monotonic()
+        self._ours = False
+        self._is_stopping = is_stopping
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+    def jobs(self) -> tuple[PeriodicJob, ...]:
+        """What is repeated, all of it by the process that has the lease."""
+        return (
+            PeriodicJob("sweeper", SWEEP_EVERY_S, self._sweep_again, at_end=self.leave),
+            PeriodicJob("tidying", TIDY_EVERY_S, self._tidy_in_turn),
+        )
 
-    def stop(self) -> None:
-        """Stop the thread and release the lease."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        try:
-            with self._context.database.writing() as connection:
-                leases.give_up(connection, TASK, self._holder)
-        except SQLAlchemyError as error:
-            log.warning("The database is away (%s); another will sweep once it is back.", type(error).__name__)
+    def leave(self) -> None:
+        """Release the lease."""
+        with self._context.database.writing() as connection:
+            leases.give_up(connection, TASK, self._holder)
 
     def sweep(self) -> bool:
         """Do the work that is due within seconds; False when another process does it."""
@@ -130,13 +126,13 @@ class Sweeper:
             return
         self._eraser.finish_accounts()
         retention.remove_erased_audio(self._context)
-        retention.remove_old_audio(self._context, self._stopping.is_set)
+        retention.remove_old_audio(self._context, self._is_stopping)
         if self._monotonic() >= self._next_search:
             self._sweep_orphans()
             self._next_search = self._monotonic() + SEARCH_EVERY_S
 
     def _sweep_orphans(self) -> None:
-        swept = orphans.sweep_orphans(self._context, self._stopping.is_set)
+        swept = orphans.sweep_orphans(self._context, self._is_stopping)
         self._context.metrics.orphans_quarantined.inc(swept.quarantined)
         self._context.metrics.orphans_left.set(swept.left)
         if swept.quarantined:
@@ -216,14 +212,11 @@ class Sweeper:
             self._steady_since = self._last_round
         return ours
 
-    def _work(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                if self.sweep() and self._monotonic() >= self._next_tidy:
-                    self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after a round that the store interrupted
-                    self.tidy()
-            except SQLAlchemyError as error:
-                log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
-            except Exception:  # the loop must continue after any error
-                log.exception("A sweep was interrupted; the next one goes on.")
-            self._stopping.wait(SWEEP_EVERY_S)
+    def _sweep_again(self) -> None:
+        self._ours = self.sweep()
+
+    def _tidy_in_turn(self) -> float | None:
+        if not self._ours:
+            return SWEEP_EVERY_S
+        self.tidy()
+        return None

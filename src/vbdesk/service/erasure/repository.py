@@ -12,7 +12,7 @@ from vbdesk.service.kernel.db.accounts import DELETED, DELETING, accounts, api_k
 from vbdesk.service.kernel.db.console import console_sessions
 from vbdesk.service.kernel.db.erasures import erasures
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
-from vbdesk.service.kernel.db.jobs import idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.db.jobs import client_ref_keys, client_refs, idempotency_keys, job_days, jobs
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
 
@@ -63,7 +63,12 @@ def hold_jobs(connection: Connection, job_ids: Collection[str]) -> None:
 
 
 def delete_jobs(connection: Connection, job_ids: Collection[str]) -> int:
-    """Delete the jobs with results, memberships, webhook deliveries and idempotency keys; return how many."""
+    """Delete the jobs with results, memberships, webhook deliveries and idempotency keys; return how many.
+
+    Of a reference its digest stays, so that a repeat of the submit is refused.
+    """
+    nothing = {"job_id": None, "request": None, "recorded_at": None, "recording_digest": None}
+    connection.execute(sa.update(client_refs).where(client_refs.c.job_id.in_(job_ids)).values(nothing))
     connection.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.job_id.in_(job_ids)))
     return connection.execute(sa.delete(jobs).where(jobs.c.job_id.in_(job_ids))).rowcount
 
@@ -92,7 +97,8 @@ def find_address_ends(connection: Connection, upload_refs: Collection[str]) -> d
 
 
 _LAST_OF_AN_ACCOUNT = (
-    webhook_deliveries, account_webhooks, cohort_snapshots, idempotency_keys, job_days, api_keys, console_sessions,
+    webhook_deliveries, account_webhooks, cohort_snapshots, idempotency_keys, client_refs, client_ref_keys,
+    job_days, api_keys, console_sessions,
 )  # fmt: skip
 """Deleted after the account's jobs, groups and uploads. The ledger and the audit of erasures stay."""
 

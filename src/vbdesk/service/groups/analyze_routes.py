@@ -14,7 +14,7 @@ from vbdesk.service.jobs.routes import name_is_known
 from vbdesk.service.jobs.target import JobTarget
 
 _IN_GROUP: dict[str, Any] = {
-    "openapi_extra": analyze_form(recorded_at=True),
+    "openapi_extra": analyze_form(recorded_at=True, client_ref=True),
     "responses": refusals(*AUDIO_REFUSALS),
 }
 

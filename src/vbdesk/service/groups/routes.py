@@ -32,7 +32,7 @@ from vbdesk.service.groups.service import GroupService
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.json_body import json_body
 from vbdesk.service.http.openapi_parts import refusals
-from vbdesk.service.http.unescaped_plus import with_plus
+from vbdesk.service.http.urlencoded import with_plus
 from vbdesk.service.kernel.errors import InvalidRequest, NotFound
 from vbdesk.service.kernel.paging import PageNumber
 from vbdesk.service.ports.context import Context

@@ -1,22 +1,20 @@
-"""Headers on every authenticated response that announce what this service adds to the interface.
+"""The header of every authenticated response that announces which fields this service adds to the interface.
 
-A client retries a submit after a lost response only if it saw before that keys are kept: a service without idempotency
-keys would analyse and charge twice. It sends the fields of the language only where they are announced.
+A client sends these fields only where they are announced. It repeats a submit after a lost response only if the
+reference of the submission was announced before: another service would analyse and charge twice.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vbdesk.contract.idempotency import RETENTION_HEADER, RETENTION_S
-from vbdesk.contract.spoken_language import ANNOUNCEMENT, ANNOUNCEMENT_HEADER
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD
+from vbdesk.contract.spoken_language import ANNOUNCEMENT_HEADER, LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 
-_PROMISES = [
-    (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode()),
-    (ANNOUNCEMENT_HEADER.lower().encode(), ANNOUNCEMENT.encode()),
-]
+_FIELDS = (LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD, CLIENT_REF_FIELD)
+_ANNOUNCEMENT = (ANNOUNCEMENT_HEADER.lower().encode(), ", ".join(_FIELDS).encode())
 
 
 class AnnouncesExtensions:
-    """ASGI middleware that adds the headers."""
+    """ASGI middleware that adds the header."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -28,9 +26,9 @@ class AnnouncesExtensions:
             return
         state = scope.setdefault("state", {})
 
-        async def send_promising(message: Message) -> None:
+        async def send_announcing(message: Message) -> None:
             if message["type"] == "http.response.start" and "account" in state:
-                message = {**message, "headers": [*message["headers"], *_PROMISES]}
+                message = {**message, "headers": [*message["headers"], _ANNOUNCEMENT]}
             await send(message)
 
-        await self._app(scope, receive, send_promising)
+        await self._app(scope, receive, send_announcing)

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
 from vbdesk.contract.errors import ErrorCode, error_body
-from vbdesk.contract.idempotency import KEY_HEADER, RETENTION_HEADER
+from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.spoken_language import ANNOUNCEMENT_HEADER
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
 from vbdesk.service.http.malformed_requests import MalformedRequestAnswer
@@ -19,7 +19,6 @@ REFUSED = "The service does not allow this cross-origin request. See the setting
 _API_PATHS = ("/v2/", "/api/v1/", "/openapi.json")  # never the console: its forms belong to its own origin
 _API_HEADERS = (ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER, KEY_HEADER, "If-None-Match", "traceparent")
 _EXPOSED = (
-    RETENTION_HEADER,
     ANNOUNCEMENT_HEADER,
     "Retry-After",
     "ETag",

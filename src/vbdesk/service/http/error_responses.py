@@ -11,20 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode, ErrorDetail, error_body
+from vbdesk.contract.errors import ErrorBody, ErrorCode, ErrorDetail, error_body
 from vbdesk.service.kernel.disk_space import is_disk_full
-from vbdesk.service.kernel.errors import AudioRejected, OutOfSpace, ProcessingFailed, ServiceError, ValidationFailed
+from vbdesk.service.kernel.errors import OutOfSpace, ProcessingFailed, ServiceError, ValidationFailed
 from vbdesk.service.observability.request_metrics import REFUSED
 from vbdesk.service.storage.store import StoreFull, StoreUnavailable
 
 log = logging.getLogger(__name__)
-
-
-def default_message_of(code: ErrorCode) -> str:
-    """Return the default message of an error code."""
-    refusals = [*ServiceError.__subclasses__(), *AudioRejected.__subclasses__()]
-    found = (refusal.default_message for refusal in refusals if getattr(refusal, "code", None) == code)
-    return next(found, "") or _FRAMEWORK_BODIES[HTTP_STATUS[code]].message
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -96,7 +89,7 @@ _SENTENCES = {
 
 _FRAMEWORK_BODIES = {
     404: error_body(ErrorCode.NOT_FOUND, "There is nothing at this address. Check the path."),
-    405: error_body(ErrorCode.METHOD_NOT_ALLOWED, "This address does not take this method. See the Allow header."),
+    405: error_body(ErrorCode.METHOD_NOT_ALLOWED, ErrorCode.METHOD_NOT_ALLOWED.facts.sentence),
     400: error_body(ErrorCode.INVALID_REQUEST, "The body cannot be read. Check its encoding and content type."),
 }
 

@@ -1,6 +1,7 @@
 """Text fields of forms and their limits, the same for every encoding."""
 
 from vbdesk.contract.errors import ErrorDetail
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.kernel.errors import InvalidRequest, ValidationFailed
@@ -14,6 +15,7 @@ FORM_FIELDS = frozenset(
         "recorded_at",
         LANGUAGE_FIELD,
         SECOND_LANGUAGE_FIELD,
+        CLIENT_REF_FIELD,
         "use_case",
         "condition",
     }
@@ -23,7 +25,7 @@ FORM_FIELDS = frozenset(
 MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 MAX_FIELD_BYTES = 8 * 1024
 MAX_FIELDS = 1000
-"""Fields per form, including ignored ones: each costs time, and the API knows nine."""
+"""Fields per form, including ignored ones: each costs time, and the API knows ten."""
 
 
 class FormFields:

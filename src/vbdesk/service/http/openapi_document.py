@@ -13,12 +13,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
+from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
-from vbdesk.service.http.error_responses import default_message_of
 from vbdesk.service.http.guard import Guard
 from vbdesk.service.http.json_body import JsonBody
 from vbdesk.service.http.urlencoded import URLENCODED
@@ -34,8 +33,7 @@ _IDEMPOTENCY = {
     "in": "header",
     "required": False,
     "description": "Any text. The same request with the same key within 24 hours answers the first job again "
-    "and charges once. Another recording, target, group or option with it is 409 `CONFLICT`; "
-    "time and webhook stay those of the first request.",
+    "and charges once. Another recording, target, group, time, option or webhook with it is 409 `CONFLICT`.",
     "schema": {"type": "string", "maxLength": 255},
 }
 _UPLOAD_REF = "0198f0c2-70aa-7b11-8d3c-5a0c4e2f1b02"
@@ -89,7 +87,7 @@ def _add_dependencies(description: Json, routes: Iterable[APIRoute]) -> None:
 
 def _add_full_disk(responses: Json) -> None:
     """Add the full-disk response to every route that writes."""
-    status = str(HTTP_STATUS[ErrorCode.SERVICE_UNAVAILABLE])
+    status = str(ErrorCode.SERVICE_UNAVAILABLE.facts.status)
     responses[status] = {**copy.deepcopy(responses["500"]), "description": ErrorCode.SERVICE_UNAVAILABLE.value}
 
 
@@ -129,7 +127,7 @@ def _asked(description: Json) -> Iterator[Json]:
 
 def _refusals(codes: str) -> Json:
     """Build an example for each error code of a response."""
-    return {code: {"value": _refusal(ErrorCode(code))} for code in codes.split(", ")}
+    return {code: {"value": _refusal(ErrorCode[code])} for code in codes.split(", ")}
 
 
 def _refusal(code: ErrorCode) -> Json:
@@ -138,7 +136,7 @@ def _refusal(code: ErrorCode) -> Json:
         detail = [
             {"loc": ["query", "page"], "msg": "Give a page as an integer; the first is 0.", "type": "int_parsing"}
         ]
-    return error_body(code, default_message_of(code), detail).model_dump(mode="json")
+    return error_body(code, code.facts.sentence, detail).model_dump(mode="json")
 
 
 def _webhook(example: Json) -> Json:

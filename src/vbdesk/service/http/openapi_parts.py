@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode
+from vbdesk.contract.audio_formats import ANY_FORMAT
+from vbdesk.contract.errors import ErrorBody, ErrorCode
+from vbdesk.contract.idempotency import CLIENT_REF_FIELD, CLIENT_REF_PATTERN
 from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.http.urlencoded import URLENCODED
 
 TEXT = {"type": "string"}
-AUDIO = {"type": "string", "format": "binary", "description": "WAV, FLAC, MP3 or M4A; 15 s to 20 min, at most 32 MB."}
+AUDIO = {"type": "string", "format": "binary", "description": f"{ANY_FORMAT}; 15 s to 20 min, at most 32 MB."}
 
 SPOKEN_LANGUAGE: dict[str, Any] = {
     LANGUAGE_FIELD: TEXT,
@@ -29,12 +31,13 @@ AUDIO_REFUSALS = (
 """Errors of an analyze route, in addition to those of its router."""
 
 
-def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dict[str, Any]:
+def analyze_form(*, recorded_at: bool = False, target: str | None = None, client_ref: bool = False) -> dict[str, Any]:
     """Build `openapi_extra` of a v2 analyze route.
 
     Args:
         recorded_at: for group routes: the form has a capture time.
         target: for the earlier form: the required field that names what to analyse.
+        client_ref: for the routes of models and signs: the form has the reference of the submission.
     """
     fields: dict[str, Any] = {
         "audio": AUDIO,
@@ -44,6 +47,8 @@ def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dic
         "webhook_secret_key": {"type": "string", "format": "password"},
         **SPOKEN_LANGUAGE,
     }
+    if client_ref:
+        fields[CLIENT_REF_FIELD] = {"type": "string", "pattern": CLIENT_REF_PATTERN}
     if recorded_at:
         fields["recorded_at"] = {"type": "string", "format": "date-time"}
     if target:
@@ -72,6 +77,6 @@ def refusals(*codes: ErrorCode) -> dict[int | str, dict[str, Any]]:
     """Build `responses` of a route or router with these error codes."""
     by_status: dict[int | str, dict[str, Any]] = {}
     for code in codes:
-        known = by_status.setdefault(HTTP_STATUS[code], {"model": ErrorBody, "description": ""})
+        known = by_status.setdefault(code.facts.status, {"model": ErrorBody, "description": ""})
         known["description"] = f"{known['description']}, {code}".removeprefix(", ")
     return by_status

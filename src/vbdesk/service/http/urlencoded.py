@@ -7,7 +7,6 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from vbdesk.service.http.form_fields import FORM_FIELDS, MAX_BODY_BYTES, MAX_FIELD_BYTES, FormFields, invalid_field
-from vbdesk.service.http.unescaped_plus import with_plus
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 
 URLENCODED = "application/x-www-form-urlencoded"
@@ -16,6 +15,12 @@ _MAX_ENCODED_BYTES = 3 * MAX_FIELD_BYTES + 256  # every byte as %XX, with the na
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CHARSETS = frozenset({b"", b"utf-8", b"utf8", b"us-ascii"})
 _TIMES = ("recorded_at",)
+_BARE_PLUS = re.compile(r"(:[\d.,]+) (\d\d:\d\d)$")
+
+
+def with_plus(text: str) -> str:
+    """Restore the `+` of the UTC offset of a time, which a query or form turned into a space; else the same text."""
+    return _BARE_PLUS.sub(r"\1+\2", text)
 
 
 async def read_urlencoded(request: Request, charset: bytes, file_field: str) -> dict[str, str]:

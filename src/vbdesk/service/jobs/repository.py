@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
-from vbdesk.service.kernel.db.jobs import executors, idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.db.jobs import client_ref_keys, client_refs, executors, idempotency_keys, job_days, jobs
+from vbdesk.service.kernel.db.upsert import insert_into
 from vbdesk.service.kernel.paging import PagePosition
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -291,20 +292,23 @@ def forget_audio(connection: Connection, job_ids: Sequence[str]) -> None:
 
 
 def find_by_idempotency_key(connection: Connection, account_id: str, key: str, since: datetime) -> Row[Any] | None:
-    """Find the job that the account submitted with this key since that moment, with the key's columns."""
+    """Find the submit of the account with this key since that moment; columns as of `find_by_client_ref`."""
+    named = idempotency_keys.c.idempotency_key == key
+    return _find_submit(connection, idempotency_keys, account_id, named, idempotency_keys.c.created_at >= since)
+
+
+def find_by_client_ref(connection: Connection, account_id: str, ref_digest: str) -> Row[Any] | None:
+    """Find the submit of the account with this reference: its columns and those of its job, null once it was erased."""
+    return _find_submit(connection, client_refs, account_id, client_refs.c.ref_digest == ref_digest)
+
+
+def _find_submit(
+    connection: Connection, names: sa.Table, account_id: str, *conditions: sa.ColumnElement[bool]
+) -> Row[Any] | None:
     query = (
-        sa.select(
-            jobs,
-            idempotency_keys.c.request,
-            idempotency_keys.c.recorded_at.label("recorded_as"),
-            idempotency_keys.c.recording_digest,
-        )
-        .join(idempotency_keys, idempotency_keys.c.job_id == jobs.c.job_id)
-        .where(
-            idempotency_keys.c.account_id == account_id,
-            idempotency_keys.c.idempotency_key == key,
-            idempotency_keys.c.created_at >= since,
-        )
+        sa.select(jobs, names.c.request, names.c.recorded_at.label("recorded_as"), names.c.recording_digest)
+        .select_from(names.outerjoin(jobs, names.c.job_id == jobs.c.job_id))
+        .where(names.c.account_id == account_id, *conditions)
     )
     return connection.execute(query).one_or_none()
 
@@ -312,6 +316,24 @@ def find_by_idempotency_key(connection: Connection, account_id: str, key: str, s
 def remember_idempotency_key(connection: Connection, **values: Any) -> None:
     """Store the key for the job. Raises IntegrityError when another submit stored it first."""
     connection.execute(sa.insert(idempotency_keys).values(**values))
+
+
+def remember_client_ref(connection: Connection, **values: Any) -> None:
+    """Store the reference for the job. Raises IntegrityError when another submit stored it first."""
+    connection.execute(sa.insert(client_refs).values(**values))
+
+
+def find_client_ref_key(connection: Connection, account_id: str) -> bytes | None:
+    """Find the sealed key that digests the account's references; None before its first one."""
+    query = sa.select(client_ref_keys.c.sealed).where(client_ref_keys.c.account_id == account_id)
+    sealed: bytes | None = connection.execute(query).scalar_one_or_none()
+    return sealed
+
+
+def keep_client_ref_key(connection: Connection, account_id: str, sealed: bytes) -> None:
+    """Store the account's key unless it has one."""
+    insert = insert_into(connection, client_ref_keys).values(account_id=account_id, sealed=sealed)
+    connection.execute(insert.on_conflict_do_nothing())
 
 
 def forget_idempotency_keys(connection: Connection, before: datetime) -> None:

@@ -34,7 +34,7 @@ def _encode_job(request: Request, connection: Connection, account: Account) -> N
     request.state.job = job_json(require(connection, account, request.path_params["job_id"]))
 
 
-_ALONE: dict[str, Any] = {"openapi_extra": analyze_form(), "responses": refusals(*AUDIO_REFUSALS)}
+_ALONE: dict[str, Any] = {"openapi_extra": analyze_form(client_ref=True), "responses": refusals(*AUDIO_REFUSALS)}
 
 ANALYZE = guard(Bucket.ANALYZE, check=name_is_known)
 analyze_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +26,7 @@ from vbdesk.service.kernel.db.events import JobAccepted, publish
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from vbdesk.service.kernel.paging import PagePosition
-from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET
+from vbdesk.service.kernel.secret_box import CLIENT_REF_KEY, WEBHOOK_SECRET
 from vbdesk.service.observability.tracing import trace_parent
 from vbdesk.service.ports.audio_inspector import AudioFacts
 from vbdesk.service.ports.context import Context
@@ -39,6 +40,9 @@ IDEMPOTENCY_WINDOW = timedelta(seconds=RETENTION_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
+_CLIENT_REF_USED = (
+    "This client_ref is that of another submission, or its job was erased. Send a new one for a new submission."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +71,51 @@ class JobService:
         return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
 
     def find_repeat(self, submission: Submission) -> Submitted | None:
-        """Return the response of the first submit with the same idempotency key within a day, if any.
+        """Return the response of the first submit with the same reference, or with the same key within a day, if any.
 
         Raises:
             InvalidRequest: the key is too long, or the upload reference does not resolve.
-            Conflict: the first submit had another recording or other parameters.
+            Conflict: the first submit was another request, or its job was erased.
         """
-        key = submission.idempotency_key
-        if key is None:
+        account_id, key = submission.account.account_id, submission.idempotency_key
+        if not submission.is_named:
             return None
-        if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
+        if key is not None and len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise InvalidRequest(f"The idempotency key has more than {MAX_IDEMPOTENCY_KEY_LENGTH} characters.")
         with self._context.database.reading() as connection:
-            since = self._clock.now() - IDEMPOTENCY_WINDOW
-            row = repository.find_by_idempotency_key(connection, submission.account.account_id, key, since)
-        if row is None:
+            named = self._find_by_client_ref(connection, submission)
+            keyed = None
+            if key is not None:
+                since = self._clock.now() - IDEMPOTENCY_WINDOW
+                keyed = repository.find_by_idempotency_key(connection, account_id, key, since)
+        first = keyed if named is None else named
+        if first is None:
             return None
-        if row.request != submission.request:
+        if named is None and submission.client_ref is not None:  # the key was used without this reference
             raise Conflict(_KEY_USED)
-        known = row.recording_digest
-        if known is not None and not hmac.compare_digest(known, self._digest_of(submission)):
-            raise Conflict(_KEY_USED)
-        return Submitted(as_submitted(row), row.recorded_as)
+        if (keyed is not None and keyed.job_id != first.job_id) or not self._is_repeat(submission, first):
+            raise Conflict(_KEY_USED if named is None else _CLIENT_REF_USED)
+        return Submitted(as_submitted(first), first.recorded_as)
+
+    def _find_by_client_ref(self, connection: Connection, submission: Submission) -> Row[Any] | None:
+        account_id, ref = submission.account.account_id, submission.client_ref
+        sealed = None if ref is None else repository.find_client_ref_key(connection, account_id)
+        if ref is None or sealed is None:
+            return None
+        return repository.find_by_client_ref(connection, account_id, self._ref_digest(ref, sealed))
+
+    def _ref_digest(self, ref: str, sealed: bytes) -> str:
+        key = self._context.secrets.unseal(sealed, CLIENT_REF_KEY)
+        return hmac.digest(key.encode(), ref.encode(), "sha256").hex()
+
+    def _is_repeat(self, submission: Submission, first: Row[Any]) -> bool:
+        """Return whether a submit asks for the same as the first one of its name. False if that job was erased."""
+        asked = (submission.request, submission.recorded_at, submission.webhook_url)
+        if first.job_id is None or asked != (first.request, first.recorded_as, first.webhook_url):
+            return False
+        if first.recording_digest is None or (first.upload_ref and first.upload_ref == submission.upload_ref):
+            return True
+        return hmac.compare_digest(first.recording_digest, self._digest_of(submission))
 
     def _digest_of(self, submission: Submission) -> str:
         """Return the recording's digest. The upload reference is not part of it: a repeat may upload again."""
@@ -134,7 +161,7 @@ class JobService:
         Raises:
             InsufficientCredits: the balance was spent in the meantime.
             InvalidRequest: the upload was removed in the meantime.
-            Conflict: another request with the same idempotency key was stored in the meantime.
+            Conflict: another request with the same reference or idempotency key was stored in the meantime.
         """
         job_id = new_id()
         audio_key = self._keep_audio(submission, job_id, upload_key)
@@ -147,7 +174,7 @@ class JobService:
             row = self._context.database.write(store)
         except IntegrityError:
             self._discard(audio_key)
-            repeat = self.find_repeat(submission)  # a concurrent submit with the same key was faster
+            repeat = self.find_repeat(submission)  # a concurrent submit with the same name was faster
             if repeat is None:
                 raise
             return repeat
@@ -198,6 +225,7 @@ class JobService:
         require_active(connection, account.account_id)
         if submission.upload_ref is not None:
             uploads.settle(connection, {submission.upload_ref: 0})
+        self._remember(connection, submission, job_id, now)  # before the credits: a repeat at the same time waits here
         group, group_key = submission.group, None
         if group is not None:  # before the credits: the end of a job takes locks in the same order
             group_key = group.ensure(connection)
@@ -228,23 +256,29 @@ class JobService:
         )
         if group is not None and group_key is not None:
             group.register(connection, group_key, job_id)
-        if submission.idempotency_key is not None:
-            self._remember(connection, submission, job_id, now)
         self._context.queue.enqueue(connection, job_id, queue_tag)
         publish(connection, JobAccepted())
 
     def _remember(self, connection: Connection, submission: Submission, job_id: str, now: datetime) -> None:
-        repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)
-        repository.remember_idempotency_key(
-            connection,
-            account_id=submission.account.account_id,
-            idempotency_key=submission.idempotency_key,
-            job_id=job_id,
-            created_at=now,
-            request=submission.request,
-            recorded_at=submission.recorded_at,
-            recording_digest=submission.recording_digest,
-        )
+        """Store the names of a submit. Raises IntegrityError when another submit has one of them."""
+        account_id, ref, key = submission.account.account_id, submission.client_ref, submission.idempotency_key
+        first = {
+            "account_id": account_id,
+            "job_id": job_id,
+            "request": submission.request,
+            "recorded_at": submission.recorded_at,
+            "recording_digest": submission.recording_digest,
+        }
+        if ref is not None:
+            sealed = repository.find_client_ref_key(connection, account_id)
+            if sealed is None:
+                new = self._context.secrets.seal(secrets.token_hex(32), CLIENT_REF_KEY)
+                repository.keep_client_ref_key(connection, account_id, new)
+                sealed = repository.find_client_ref_key(connection, account_id) or new
+            repository.remember_client_ref(connection, ref_digest=self._ref_digest(ref, sealed), **first)
+        if key is not None:
+            repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_WINDOW)
+            repository.remember_idempotency_key(connection, idempotency_key=key, created_at=now, **first)
 
     def _cost(self, submission: Submission) -> int:
         costs = self._context.settings.token_costs

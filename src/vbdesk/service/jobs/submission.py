@@ -11,6 +11,8 @@ from pydantic import AnyUrl, TypeAdapter, ValidationError
 from sqlalchemy import Connection
 
 from vbdesk.contract.errors import ErrorDetail
+from vbdesk.contract.idempotency import BAD_CLIENT_REF, CLIENT_REF_FIELD, is_client_ref
+from vbdesk.contract.jobs import JobType
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.contract.spoken_language import (
     LANGUAGE_FIELD,
@@ -27,6 +29,7 @@ from vbdesk.service.ports.identity import Account
 
 _BOOLEAN = TypeAdapter(bool)
 _URL = TypeAdapter(AnyUrl)
+_WITH_REFERENCE = frozenset({JobType.MODEL, JobType.SIGN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Submission:
         recorded_at: capture time, where one was supplied.
         group: the group that the job joins, if any.
         idempotency_key: of the optional header.
+        client_ref: reference of the submission, of the optional field.
         recording_digest: SHA-256 of the audio bytes, as hexadecimal text; None until it is needed. Where v1 names the
             recording by its address, that of the address: a repeat fetches nothing.
         api_version: which interface it came by.
@@ -87,9 +91,20 @@ class Submission:
     recorded_at: datetime | None = None
     group: JobGroup | None = None
     idempotency_key: str | None = None
+    client_ref: str | None = None
     recording_digest: str | None = None
     api_version: str = "v2"
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a repeat can be recognised."""
+        return self.client_ref is not None or self.idempotency_key is not None
+
+    @property
+    def webhook_url(self) -> str | None:
+        """Address of the webhook of this job alone."""
+        return None if self.webhook is None else self.webhook.url
 
     @property
     def request(self) -> str:
@@ -116,11 +131,11 @@ def read_submission(
     """Check the fields of a form against each other and parse them.
 
     An empty field counts as not sent: that is how form libraries send nothing. Only the form of a job that joins a
-    group has a `recorded_at`.
+    group has a `recorded_at`, and only that of a model or sign a `client_ref`.
 
     Raises:
         InvalidRequest: not exactly one source of audio, an incomplete webhook, or an invalid `recorded_at`.
-        ValidationFailed: `diarize`, `language` or `second_language` is not valid.
+        ValidationFailed: `diarize`, `language`, `second_language` or `client_ref` is not valid.
     """
     fields = {name: value for name, value in form.fields.items() if value.strip()}
     upload_ref = fields.get("audio_upload_ref")
@@ -136,6 +151,7 @@ def read_submission(
         recorded_at=_recorded_at(fields.get("recorded_at")) if group is not None else None,
         group=group,
         idempotency_key=idempotency_key,
+        client_ref=_client_ref(fields) if target.job_type in _WITH_REFERENCE else None,
         spoken=spoken_language(fields),
     )
 
@@ -157,6 +173,13 @@ def _boolean(name: str, text: str) -> bool:
     except ValidationError:
         detail = ErrorDetail(loc=["body", name], msg="Send true or false.", type="bool_parsing")
         raise ValidationFailed([detail]) from None
+
+
+def _client_ref(fields: Mapping[str, str]) -> str | None:
+    ref = fields.get(CLIENT_REF_FIELD)
+    if ref is None or is_client_ref(ref):
+        return ref
+    raise ValidationFailed([ErrorDetail(loc=["body", CLIENT_REF_FIELD], msg=BAD_CLIENT_REF, type="value_error")])
 
 
 def _webhook(url: str | None, secret_key: str | None) -> OwnWebhook | None:

@@ -13,7 +13,7 @@ from vbdesk.service.http.account_form import account_form
 from vbdesk.service.jobs.service import JobService, Submitted, digest_of
 from vbdesk.service.jobs.submission import Submission, read_submission
 from vbdesk.service.jobs.target import JobTarget
-from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, ServiceError
+from vbdesk.service.kernel.errors import AudioTooLarge, InsufficientCredits, InvalidRequest, ServiceError
 from vbdesk.service.observability.metrics import ACCEPTED
 from vbdesk.service.observability.tracing import traced
 from vbdesk.service.ports.audio_inspector import AudioFacts
@@ -42,7 +42,7 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
     """Submit a job from a form whose file is still on disk.
 
     Raises:
-        ServiceError: the first error, checked in the order size, used key, credits, audio.
+        ServiceError: the first error, checked in the order size, used name, credits, audio.
     """
     if submission.audio is not None and submission.audio.too_large:
         raise AudioTooLarge
@@ -51,14 +51,20 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
     if repeat is not None:
         return repeat
     await jobs.check_webhook(submission)
-    upload_key = await run_in_threadpool(jobs.precheck, submission)
+    try:
+        upload_key = await run_in_threadpool(jobs.precheck, submission)
+    except InsufficientCredits:
+        repeat = await run_in_threadpool(jobs.find_repeat, submission)  # a submit of the same name may have spent them
+        if repeat is None:
+            raise
+        return repeat
     audio, digest = await _inspect(context, submission, upload_key)
     known = replace(submission, recording_digest=digest)
     return await run_in_threadpool(jobs.accept, known, audio, upload_key)
 
 
 async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
-    """Inspect the recording and count the outcome; return its facts, and its digest if there is a key."""
+    """Inspect the recording and count the outcome; return its facts, and its digest if a repeat can be recognised."""
     metrics = context.metrics
     try:
         with metrics.inspection_seconds.time(), traced(context.tracing.tracer, "inspect"):
@@ -79,7 +85,7 @@ async def _look(context: Context, submission: Submission, upload_key: str | None
                 copy = context.storage.local_copy(str(upload_key))
                 recording = await run_in_threadpool(stack.enter_context, copy)
             digest = submission.recording_digest
-            if digest is None and submission.idempotency_key is not None:
+            if digest is None and submission.is_named:
                 digest = await run_in_threadpool(digest_of, recording)
             return await context.inspector.inspect(recording, submission.account.account_id), digest
     except ObjectMissing:  # the upload has just expired

@@ -13,68 +13,57 @@ ServiceError
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
 ├── ValidationFailed        422, with `detail`
-├── AudioRejected
-│   ├── AudioTooLarge       413
-│   ├── UnsupportedFormat   400
-│   ├── AudioTooShort       400
-│   ├── AudioTooLong        400
-│   └── AudioPoorQuality    422
+├── AudioRejected           400, 413 or 422
+│   └── AudioTooLarge       413
 └── ProcessingFailed        500
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
-from vbdesk.language import N_, message
+from vbdesk.language import message
 
 
 class ServiceError(Exception):
     """A refusal with its code and one sentence that says what to do."""
 
-    code: ClassVar[ErrorCode]
-    default_message: ClassVar[str]
+    code: ErrorCode
     retry_after_s: int | None = None
     """Whole seconds after which the same request may succeed; None where waiting does not help."""
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or self.default_message)
-        self.message = message or self.default_message
+        self.message = message or self.code.facts.sentence
+        super().__init__(self.message)
 
 
 class Unauthorized(ServiceError):
     """The account id or the credential is missing or wrong; the answer does not say which."""
 
     code = ErrorCode.UNAUTHORIZED
-    default_message = N_("The account id or the credential is missing or not valid. Check both headers.")
 
 
 class InsufficientCredits(ServiceError):
     """The balance does not cover the analysis."""
 
     code = ErrorCode.INSUFFICIENT_CREDITS
-    default_message = N_("The account has not enough credits for this analysis. Add credits and submit again.")
 
 
 class NotFound(ServiceError):
     """The resource does not exist, or it belongs to another account."""
 
     code = ErrorCode.NOT_FOUND
-    default_message = N_("There is nothing with this name. Check the address.")
 
 
 class Conflict(ServiceError):
     """The name is taken already."""
 
     code = ErrorCode.CONFLICT
-    default_message = N_("This exists already. Choose another name.")
 
 
 class RateLimited(ServiceError):
     """Too many requests; one more is allowed after `retry_after_s` whole seconds."""
 
     code = ErrorCode.RATE_LIMIT_EXCEEDED
-    default_message = N_("Too many requests.")
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(message("Too many requests. Try again in {seconds} s.", seconds=retry_after_s))
@@ -109,10 +98,6 @@ class OutOfSpace(ServiceError):
     """A disk of the service is full or nearly full; it accepts no new recordings."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
-    default_message = N_(
-        "The service is short of disk space. Nothing was stored or charged. Results can still be read. "
-        "Try again in a minute."
-    )
     retry_after_s = 60
 
 
@@ -132,21 +117,18 @@ class InvalidRequest(ServiceError):
     """The request cannot be understood or contradicts itself."""
 
     code = ErrorCode.INVALID_REQUEST
-    default_message = N_("The request is not valid.")
 
 
 class InvalidUseCase(ServiceError):
     """The `use_case` of the v1 API is unknown."""
 
     code = ErrorCode.INVALID_USE_CASE
-    default_message = N_("The use case is not known.")
 
 
 class ValidationFailed(ServiceError):
     """Fields are not valid; `detail` names each."""
 
     code = ErrorCode.VALIDATION_ERROR
-    default_message = N_("The request has fields that are not valid; `detail` names them.")
 
     def __init__(self, detail: Sequence[ErrorDetail]) -> None:
         super().__init__()
@@ -154,51 +136,21 @@ class ValidationFailed(ServiceError):
 
 
 class AudioRejected(ServiceError):
-    """The recording itself is not acceptable."""
+    """The recording itself is not acceptable, for the reason that `code` names."""
+
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class AudioTooLarge(AudioRejected):
     """More bytes than allowed."""
 
-    code = ErrorCode.AUDIO_TOO_LARGE
-    default_message = N_("The audio is larger than 32 MB. Send a shorter or compressed recording.")
-
-
-class UnsupportedFormat(AudioRejected):
-    """Not one of the four formats, or damaged."""
-
-    code = ErrorCode.UNSUPPORTED_FORMAT
-    default_message = N_("The audio cannot be read as WAV, FLAC, MP3 or M4A. Convert it and send it again.")
-
-
-class AudioTooShort(AudioRejected):
-    """Under 15 seconds."""
-
-    code = ErrorCode.AUDIO_TOO_SHORT
-    default_message = N_("The recording is shorter than 15 seconds. Record more speech.")
-
-
-class AudioTooLong(AudioRejected):
-    """Over 20 minutes."""
-
-    code = ErrorCode.AUDIO_TOO_LONG
-    default_message = N_("The recording is longer than 20 minutes. Cut it and send the parts.")
-
-
-class AudioPoorQuality(AudioRejected):
-    """The recording holds nothing that can be analysed."""
-
-    code = ErrorCode.AUDIO_POOR_QUALITY
-    default_message = N_("The recording holds no sound that can be analysed. Check the microphone and record again.")
-
-
-def audio_rejected(code: ErrorCode, message: str) -> AudioRejected:
-    """Return the `AudioRejected` error of this code."""
-    return next(refusal for refusal in AudioRejected.__subclasses__() if refusal.code == code)(message)
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.AUDIO_TOO_LARGE)
 
 
 class ProcessingFailed(ServiceError):
     """The service's own fault."""
 
     code = ErrorCode.PROCESSING_ERROR
-    default_message = N_("The service could not finish the request. Try again in a moment.")

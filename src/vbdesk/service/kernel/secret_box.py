@@ -31,8 +31,9 @@ from vbdesk.privacy import FILE_MODE
 from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
-WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
-"""The purpose of encrypted webhook secrets."""
+# purposes, not secrets
+WEBHOOK_SECRET = "webhook secret"  # noqa: S105
+CLIENT_REF_KEY = "client reference key"
 _NONCE_BYTES = 12
 _ROOT_KEY_BYTES = 32
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)

@@ -23,6 +23,7 @@ from vbdesk.service.jobs.view import job_json
 from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.periodic import PeriodicJob
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import Tracing, continued, traced
@@ -89,20 +90,25 @@ class DeliveryWorker:
         self._metrics = metrics or Metrics()
         self._tracer = (tracing or Tracing()).tracer
         self._under_way: list[_Attempt] = []
-        self._stopping = threading.Event()
-        self._wake = threading.Event()  # set when an attempt ends or the worker stops
-        self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-delivery", daemon=True)
+        self._wake = threading.Event()  # set when an attempt ends
 
-    def start(self) -> None:
-        """Start looking for due deliveries."""
-        self._thread.start()
+    def job(self) -> PeriodicJob:
+        """The search for what is due."""
+        return PeriodicJob(
+            "webhook-delivery",
+            LOOK_EVERY_S,
+            self._look,
+            longest_pause_s=LONGEST_PAUSE_S,
+            wake=self._wake,
+            at_end=self.finish,
+        )
 
-    def stop(self) -> None:
-        """Stop. An attempt that does not end soon is abandoned; its delivery is retried later."""
-        self._stopping.set()
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+    def finish(self) -> None:
+        """Wait a moment for attempts. One that does not end is abandoned; its delivery is retried later."""
+        leaves_at = time.monotonic() + STOP_WAIT_S
+        for attempt in self._under_way:
+            attempt.thread.join(max(0.0, leaves_at - time.monotonic()))
+        self._record_ended()
 
     def deliver_due(self) -> int:
         """Attempt the due deliveries that get a slot, wait for them and return their number."""
@@ -112,30 +118,10 @@ class DeliveryWorker:
         self._record_ended()
         return tried
 
-    def _work(self) -> None:
-        pause_s = LOOK_EVERY_S
-        while not self._stopping.is_set():
-            self._wake.wait(pause_s)
-            self._wake.clear()
-            pause_s = self._look(pause_s)
-        leaves_at = time.monotonic() + STOP_WAIT_S
-        for attempt in self._under_way:
-            attempt.thread.join(max(0.0, leaves_at - time.monotonic()))
-        self._look(pause_s)
-
-    def _look(self, pause_s: float) -> float:
-        """Record ended attempts and start due ones; return the pause until the next round."""
-        try:
-            self._record_ended()
-            if not self._stopping.is_set():
-                self._begin_due()
-        except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not lost
-            log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
-            return min(2 * pause_s, LONGEST_PAUSE_S)
-        except Exception:  # the loop must continue after any error
-            log.exception("Webhook deliveries could not be begun; trying again.")
-            return LONGEST_PAUSE_S
-        return LOOK_EVERY_S
+    def _look(self) -> None:
+        """Record ended attempts and start due ones."""
+        self._record_ended()
+        self._begin_due()
 
     def _begin_due(self) -> int:
         """Claim due deliveries that get a slot and start them; return their number."""

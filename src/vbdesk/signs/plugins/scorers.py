@@ -107,7 +107,7 @@ def pickled_scorer(model: PickledModel, folder: Path, *, allowed: bool) -> Score
         import joblib
         import sklearn
     except ImportError as error:
-        raise PluginError(message("it needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.")) from error
+        raise PluginError(message("it needs scikit-learn. Install it with: pip install 'vbdesk[lab]'.")) from error
     if sklearn.__version__ != model.scikit_learn:
         raise PluginError(
             message(

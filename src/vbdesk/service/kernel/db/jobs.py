@@ -1,4 +1,4 @@
-"""Tables of jobs, idempotency keys, and processes that run jobs."""
+"""Tables of jobs, the references and keys of their submits, and processes that run jobs."""
 
 import sqlalchemy as sa
 
@@ -90,6 +90,32 @@ idempotency_keys = sa.Table(
 `recording_digest` is the digest of the audio bytes, or of the audio address that a v1 request names; NULL in rows of
 older releases.
 """
+
+client_refs = sa.Table(
+    "client_refs",
+    metadata,
+    sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
+    sa.Column("ref_digest", sa.String(64), primary_key=True),
+    sa.Column("job_id", sa.String(ID_LENGTH)),
+    sa.Column("request", sa.String(64)),
+    sa.Column("recorded_at", UtcDateTime),
+    sa.Column("recording_digest", sa.String(64)),
+    sa.Index("ix_client_refs_job_id", "job_id"),
+)
+"""The job that the submit with a reference created; the other columns as in `idempotency_keys`.
+
+`ref_digest` is the reference, digested with the account's key in `client_ref_keys`. All other columns are null once the
+job was erased: the reference stays used. It is a table of its own, because a reference is unique among all jobs of an
+account, however they are divided.
+"""
+
+client_ref_keys = sa.Table(
+    "client_ref_keys",
+    metadata,
+    sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
+    sa.Column("sealed", sa.LargeBinary, nullable=False),
+)
+"""Random key of an account that digests its references, encrypted."""
 
 executors = sa.Table(
     "executors",

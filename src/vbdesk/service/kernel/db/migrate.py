@@ -22,7 +22,7 @@ from vbdesk.service.kernel.db.session import DEADLOCK, Database
 if TYPE_CHECKING:
     from alembic.config import Config
 
-REVISION = "0013"
+REVISION = "0014"
 """The newest migration. Revisions are four-digit numbers, so that they can be compared."""
 
 OLDEST = "0013"
