@@ -176,10 +176,10 @@ def test_account_shows_the_server_and_never_the_credentials(account, profile, po
     qtbot.waitUntil(lambda: BASE in account.fhir.text())
     assert account.fhir.text() == f"{BASE}, with a user name and a password."
     ports.keyring.delete(profile.fhir_login_name)
-    account.view_model.read()
+    account.opened(None)
     qtbot.waitUntil(lambda: account.fhir.text().startswith("No server is configured."))
     ports.keyring.set(profile.fhir_login_name, PASSWORD)
-    account.view_model.read()
+    account.opened(None)
     qtbot.waitUntil(lambda: "are damaged" in account.fhir.text())
     assert PASSWORD not in account.fhir.text()
 

@@ -377,8 +377,7 @@ def test_a_removal_that_was_not_confirmed_is_forgotten(account, qtbot):
     page._ask_to_remove(next(entry for entry in page._lines if entry.profile_id == "p2"))
     assert page.banner.button.text() == "Remove"
     press(qtbot, page.banner._close)
-    status = page.view_model.status
-    page._show_status(replace(status, on_hold=Fix.UNLOCK_KEYRING))
+    page._show_status(replace(page._sync.status, on_hold=Fix.UNLOCK_KEYRING))
     assert page.banner.button.text() == "Try again"
     press(qtbot, page.banner.button)
     qtbot.settle()
