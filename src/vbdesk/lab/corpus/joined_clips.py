@@ -13,6 +13,7 @@ from vbdesk.lab.corpus.measurement import (
     file_digest,
     measure_recording,
 )
+from vbdesk.language.system_reasons import system_reason
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode, from_samples
@@ -65,7 +66,7 @@ def measure_joined(clips: JoinedClips) -> MeasurementOutcome:
     except AudioError as error:
         return Unmeasurable(f"{path.name}: {error}")
     except OSError as error:
-        return Unmeasurable(f"{path.name} cannot be read: {error.strerror}.")
+        return Unmeasurable(f"{path.name} cannot be read: {system_reason(error)}.")
     kept = {name: value for name, value in measured.features.items() if name not in ACROSS_JOINTS}
     return replace(measured, features=kept)
 

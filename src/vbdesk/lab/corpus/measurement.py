@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import vbdesk.voice
+from vbdesk.language.system_reasons import system_reason
 from vbdesk.resource_files import resource
 from vbdesk.signs.analysis import measurement_options
 from vbdesk.signs.reference_data import load_reference_data
@@ -61,7 +62,7 @@ def measure_file(path: Path) -> MeasurementOutcome:
     except AudioError as error:
         return Unmeasurable(str(error), too_short=isinstance(error, RecordingTooShort))
     except OSError as error:
-        return Unmeasurable(f"It cannot be read: {error.strerror}.")
+        return Unmeasurable(f"It cannot be read: {system_reason(error)}.")
 
 
 def measure_recording(recording: Recording) -> MeasuredFile:

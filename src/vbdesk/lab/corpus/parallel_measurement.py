@@ -14,6 +14,7 @@ from typing import TypeVar
 from vbdesk.data_files import DataFileError
 from vbdesk.lab.corpus.journal import MeasurementJournal
 from vbdesk.lab.corpus.measurement import MeasuredFile, MeasurementOutcome, Unmeasurable, file_digest, measure_file
+from vbdesk.language.system_reasons import system_reason
 from vbdesk.voice.errors import ModelUnavailable
 
 AHEAD = 2  # recordings submitted per process: one being measured and one waiting
@@ -63,7 +64,7 @@ def measure_sources(
         try:
             key = digest(path)
         except OSError as error:
-            outcomes[path] = Unmeasurable(f"It cannot be read: {error.strerror}.")
+            outcomes[path] = Unmeasurable(f"It cannot be read: {system_reason(error)}.")
             on_done(path)
             continue
         known = journal.find(key)

@@ -10,6 +10,7 @@ from pathlib import Path
 from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import signals_of
+from vbdesk.language.system_reasons import system_reason
 from vbdesk.longitudinal.feature_ranges import FeatureReading
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.signs.analysis import measure_recording, score_recording
@@ -74,7 +75,7 @@ def score_person_recording(path: Path) -> ScoredRecording | str:
     except AudioError as error:
         return str(error)
     except OSError as error:
-        return f"It cannot be read: {error.strerror}."
+        return f"It cannot be read: {system_reason(error)}."
     features = {
         name: FeatureReading(
             job_id=path.name,
