@@ -273,7 +273,7 @@ def test_while_the_network_is_slow_the_page_says_what_it_waits_for(network, slow
     day = pulse_job.created_at.astimezone()
     page = open_page(recording, wait=False)
     qtbot.waitUntil(lambda: "Asking the service for the result" in page.empty.words())
-    assert f"Recording of {day.day} {day:%B}" in words_of(page)
+    assert f"Recording of {day.day} " in words_of(page)
     assert page.subject_button.text() == "ward4-0172"
     slow.set()
     qtbot.waitUntil(lambda: "Moderate" in words_of(page))
