@@ -253,8 +253,8 @@ def test_a_result_that_comes_is_shown_without_asking_the_service(
 
 
 @pytest.fixture
-def slow(network):
-    """A service that answers when released."""
+def slow(network, workspace):
+    """A service that answers when released, at the latest before the workspace ends."""
     let = threading.Event()
     quick = network.answer
 
