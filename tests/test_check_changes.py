@@ -1,6 +1,7 @@
 """Which tests `check` tries for a change, in which order, and what it counts."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -271,3 +272,13 @@ def test_a_plan_runs_in_its_order_while_there_is_time_and_other_files_in_any_cas
         assert len(ran) == 5
         assert run.tests.outcomes == {"passed": 5, "skipped": 4}
         assert list(run.tests.skips) == ["not tried: the -1 s for the chosen tests were over"]
+
+
+def test_no_package_is_larger_than_its_budget():
+    record = (code_size.ROOT / "docs" / "decisions" / "0064-size.md").read_text(encoding="utf-8")
+    budgets = {
+        package: int(most.replace(",", "")) for package, most in re.findall(r"^\| (\S+) \| ([\d,]+) ", record, re.M)
+    }
+    sizes = code_size.sizes(code_size.ROOT)
+    assert set(budgets) == set(sizes)
+    assert {package: lines for package, lines in sizes.items() if lines > budgets[package]} == {}
