@@ -6,8 +6,12 @@ from typing import Literal
 
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
+from vbdesk.desk.flow.commands import Command, Done
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.language import message
 from vbdesk.outbox.profiles.profiles import (
     LOCAL_NAME,
     Profile,
@@ -130,3 +134,48 @@ class Setup:
         self._profiles.save(profile)
         self._profiles.use(profile.profile_id)
         return profile
+
+
+@dataclass(frozen=True)
+class MakeLocalProfile(Command):
+    """Make a profile for this computer, with a passphrase where there is no keyring. Finds it."""
+
+    passphrase: str | None = field(repr=False)
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        return Done(found=Setup(context.ports).make_local(self.passphrase))
+
+
+@dataclass(frozen=True)
+class MakeServiceProfile(Command):
+    """Make a profile for a service. Finds it."""
+
+    address: ServiceAddress
+    secrets: Secrets
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        return Done(found=Setup(context.ports).make_service(self.address, self.secrets))
+
+
+@dataclass(frozen=True)
+class TryConnection(Command):
+    """Try the address, account and key of a service."""
+
+    address: ServiceAddress
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        test = Setup(context.ports).test(self.address)
+        return Done(message("Connected. The service answered in {time:.0f} ms.", time=1000 * test.answered_in_s))
+
+
+@dataclass(frozen=True)
+class FindKeyring(Command):
+    """Look whether this computer has a keyring that can be used. Finds whether."""
+
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        return Done(found=not Setup(context.ports).lacks_keyring())

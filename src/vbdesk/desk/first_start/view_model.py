@@ -1,15 +1,20 @@
 """State of the first start: two choices, and fallbacks without a keyring."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.first_start.profile_creation import ConnectionTest, Secrets, ServiceAddress, Setup
-from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.first_start.profile_creation import (
+    FindKeyring,
+    MakeLocalProfile,
+    MakeServiceProfile,
+    Secrets,
+    ServiceAddress,
+    TryConnection,
+)
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Work
+from vbdesk.desk.flow.flow import ProgramFlow
+from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.unlocking import passphrase_fault
 from vbdesk.language import N_, _, translated
-from vbdesk.outbox.library.managed_policy import ManagedPolicy
-from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 
 NO_KEYRING = N_(
@@ -52,17 +57,16 @@ class FirstStartViewModel(QObject):
     opened = Signal(object)
     can_go_on_changed = Signal(bool)
 
-    def __init__(
-        self, setup: Setup, tasks: TaskOwner, parent: QObject | None = None, policy: ManagedPolicy | None = None
-    ) -> None:
+    def __init__(self, flow: ProgramFlow, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.managed_address = policy.service_url if policy is not None else None
-        self._setup, self._tasks = setup, tasks
+        self.managed_address = flow.ports.policy.service_url
+        self._screen = flow.screen(self)
+        self._screen.ended.connect(self._on_looked)
+        self._work = Work(flow.commands, self)
+        self._work.ended.connect(self._on_ended)
         self._secrets: Secrets = "keyring"
         self._passphrase: str | None = None
         self._address = ServiceAddress("", "", "")
-        self._again: Callable[[], None] | None = None
-        self._busy = False
 
     @property
     def can_go_on(self) -> bool:
@@ -85,16 +89,16 @@ class FirstStartViewModel(QObject):
 
     def look_for_keyring(self) -> None:
         """Say at once if this computer has no keyring, rather than when the choice was made."""
-        self._tasks.start(lambda context: self._setup.lacks_keyring(), self._on_looked, name="keyring-look")
+        self._screen.do(FindKeyring())
 
     @Slot(object)
-    def _on_looked(self, lacks_keyring: bool) -> None:
-        if lacks_keyring:
+    def _on_looked(self, outcome: CommandOutcome) -> None:
+        if outcome.done.found is False:
             self.keyring_missing.emit(_(NO_KEYRING_HERE))
 
     def use_this_computer(self) -> None:
         """Make a profile for this computer."""
-        self._make(self.use_this_computer, _("Setting up the service on this computer …"), self._make_local)
+        self._start(MakeLocalProfile(self._passphrase), _("Setting up the service on this computer …"))
 
     def use_passphrase(self, passphrase: str, repeated: str) -> None:
         """Make a profile for this computer, without a keyring."""
@@ -106,69 +110,45 @@ class FirstStartViewModel(QObject):
 
     def use_service(self) -> None:
         """Make a profile for a service."""
-        self._make(self.use_service, _("Saving the key …"), self._make_service)
+        self._start(MakeServiceProfile(self._address, self._secrets), _("Saving the key …"))
 
     def use_session_only(self) -> None:
-        """Keep keys until the program ends, and make the profile that failed."""
+        """Keep keys until the program ends, and make the profile of a service."""
         self._secrets = "session"
-        if self._again is not None:
-            self._again()
+        self.use_service()
 
     def test_connection(self) -> None:
         """Try the address, account and key."""
-        if self._busy:
-            return
-        self._set_busy(_("Asking the service …"))
-        self._tasks.start(self._test, self._on_tested, self._on_test_failed, name="connection-test")
+        self._start(TryConnection(self._address), _("Asking the service …"))
 
-    def _make(self, again: Callable[[], None], words: str, work: Callable[[TaskContext], Profile]) -> None:
-        if self._busy:
-            return
-        self._again = again
-        self._set_busy(words)
-        self._tasks.start(work, self._on_made, self._on_not_made, name="first-start")
-
-    def _make_local(self, context: TaskContext) -> Profile:
-        return self._setup.make_local(self._passphrase)
-
-    def _make_service(self, context: TaskContext) -> Profile:
-        return self._setup.make_service(self._address, self._secrets)
-
-    def _test(self, context: TaskContext) -> ConnectionTest:
-        return self._setup.test(self._address)
-
-    def _set_busy(self, words: str) -> None:
-        self._busy = bool(words)
-        self.busy_changed.emit(words)
+    def _start(self, command: Command, words: str) -> None:
+        if not self._work.busy:
+            self.busy_changed.emit(words)
+            self._work.start(command)
 
     @Slot(object)
-    def _on_made(self, profile: Profile) -> None:
-        self._set_busy("")
-        self._passphrase = None
-        self.opened.emit(profile)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        self.busy_changed.emit("")
+        if isinstance(outcome.command, TryConnection):
+            self.tested.emit(
+                outcome.failure is None, _sentence(outcome.failure) if outcome.failure else outcome.sentence
+            )
+        elif outcome.failure is None:
+            self._passphrase = None
+            self.opened.emit(outcome.done.found)
+        else:
+            self._show_failure(outcome.failure, local=isinstance(outcome.command, MakeLocalProfile))
 
-    @Slot(object)
-    def _on_not_made(self, failure: Failure) -> None:
-        self._set_busy("")
-        if isinstance(failure.error, VaultMissing) and self._again == self.use_this_computer:
-            self.passphrase_wanted.emit(_(NO_KEYRING_HERE))
-        elif isinstance(failure.error, VaultMissing):
-            self.session_offered.emit(_(NO_KEYRING))
+    def _show_failure(self, failure: Failure, *, local: bool) -> None:
+        if isinstance(failure.error, VaultMissing):
+            (self.passphrase_wanted if local else self.session_offered).emit(
+                _(NO_KEYRING_HERE if local else NO_KEYRING)
+            )
         elif isinstance(failure.error, VaultError):
             only_there = _("Keys are kept in the keyring and nowhere else.")
             self.failed.emit(f"{failure.sentence} {only_there}")
         else:
             self.failed.emit(_sentence(failure))
-
-    @Slot(object)
-    def _on_tested(self, test: ConnectionTest) -> None:
-        self._set_busy("")
-        self.tested.emit(True, _("Connected. The service answered in {time:.0f} ms.", time=1000 * test.answered_in_s))
-
-    @Slot(object)
-    def _on_test_failed(self, failure: Failure) -> None:
-        self._set_busy("")
-        self.tested.emit(False, _sentence(failure))
 
 
 def _sentence(failure: Failure) -> str:

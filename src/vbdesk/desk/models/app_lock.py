@@ -1,25 +1,26 @@
 """The app lock: whether it is on, when it locks the window, and the way to turn it on and off."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.boot_clock import BootTime
 from vbdesk.clock import Clock
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
+from vbdesk.desk.models.preferences import ChangePreferences, PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import MANAGED
 from vbdesk.outbox.profiles.service_key import LockState
 
 LOCK_AFTER = (1, 2, 5, 10, 15, 30, 60)
 """Choices of minutes."""
 USUAL_LOCK_AFTER = 10
 _LOOK_MS = 2000
-
-T = TypeVar("T")
 
 
 class IdleClock:
@@ -56,8 +57,55 @@ class LockChoice:
     lock_after: int | None = None
 
 
+@dataclass(frozen=True)
+class LockRead(Read[LockChoice]):
+    """What was chosen about the lock."""
+
+    topics = frozenset({Changed.SETTINGS})
+
+    def here(self, context: ProgramContext, before: object, task: TaskContext) -> LockChoice:  # noqa: D102
+        context.clock.boot()  # its first call reads a file
+        keys = ServiceKeys(context.ports)
+        minutes = context.ports.policy.app_lock_minutes or PreferenceStore(context.ports.config_dir).load().lock_after
+        return LockChoice(keys.passphrase_opens(), keys.app_lock(), minutes)
+
+    def looks_like(self, value: LockChoice, other: LockChoice) -> bool:
+        """Whether a form may keep what was typed: each reading ends a change."""
+        return False
+
+
+@dataclass(frozen=True)
+class TurnLockOn(Command):
+    """Let `passphrase` open the keys of this computer. Finds the recovery key."""
+
+    passphrase: str = field(repr=False)
+    lock_after: int | None
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        recovery_key = ServiceKeys(context.ports).turn_lock_on(self.passphrase)
+        PreferenceStore(context.ports.config_dir).change(lock_after=self.lock_after)
+        return Done(touched=LockRead.topics, found=recovery_key)
+
+
+@dataclass(frozen=True)
+class TurnLockOff(Command):
+    """Let the keyring open the keys of this computer again; not where the organisation wants the lock."""
+
+    passphrase: str = field(repr=False)
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        if context.ports.policy.app_lock_minutes is not None:
+            raise ValueError(MANAGED)
+        ServiceKeys(context.ports).turn_lock_off(self.passphrase)
+        PreferenceStore(context.ports.config_dir).change(lock_after=None)
+        return Done(touched=LockRead.topics)
+
+
 class AppLock(QObject):
     """Locks the window of the desk, and turns the app lock on and off.
+
+    Attributes:
+        managed_minutes: minutes after which the organisation wants the lock; None if it does not.
 
     Signals:
         locked: the window has to hide everything about persons.
@@ -75,22 +123,13 @@ class AppLock(QObject):
     busy_changed = Signal(bool)
     failed = Signal(str)
 
-    def __init__(
-        self,
-        keys: ServiceKeys,
-        preferences: PreferenceStore,
-        clock: Clock,
-        tasks: TaskOwner,
-        parent: QObject | None,
-        managed_minutes: int | None = None,
-    ) -> None:
-        """Make it; with `managed_minutes` the organisation wants the lock, after so many minutes."""
+    def __init__(self, flow: ProgramFlow, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.managed_minutes = managed_minutes
-        self._keys, self._preferences = keys, preferences
-        self._lane = Lane(tasks, self)
-        self._clock = clock
-        self._idle = IdleClock(clock)
+        self.managed_minutes = flow.ports.policy.app_lock_minutes
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._on_changed)
+        self._screen.ended.connect(self._on_ended)
+        self._idle = IdleClock(flow.ports.clock)
         self._choice = LockChoice()
         self._is_locked = False
         self._look = QTimer(self)
@@ -114,33 +153,22 @@ class AppLock(QObject):
 
     def read(self) -> None:
         """Read what is chosen."""
-        self._lane.run(self._read, self._on_read, self._on_failed, name="app-lock")
+        if self._screen.read(LockRead) is None:
+            self._screen.add(LockRead())
+        else:
+            self._screen.ask(LockRead)
 
     def turn_on(self, passphrase: str, lock_after: int | None) -> None:
         """Let `passphrase` open the keys of this computer, and lock the window after `lock_after` minutes."""
-
-        def work(context: TaskContext) -> str:
-            recovery_key = self._keys.turn_lock_on(passphrase)
-            self._preferences.change(lock_after=lock_after)
-            return recovery_key
-
-        self._change(work, self._on_turned_on)
+        self._change(TurnLockOn(passphrase, lock_after))
 
     def turn_off(self, passphrase: str) -> None:
         """Let the keyring open the keys of this computer again; not where the organisation wants the lock."""
-        if self.managed_minutes is not None:
-            self.failed.emit(managed_words())
-            return
-
-        def work(context: TaskContext) -> None:
-            self._keys.turn_lock_off(passphrase)
-            self._preferences.change(lock_after=None)
-
-        self._change(work, self._on_changed)
+        self._change(TurnLockOff(passphrase))
 
     def choose_lock_after(self, minutes: int | None) -> None:
         """Lock after so many minutes without input; None for Ctrl+L only."""
-        self._change(lambda context: self._preferences.change(lock_after=minutes), self._on_changed)
+        self._change(ChangePreferences({"lock_after": minutes}))
 
     def note_input(self) -> None:
         """A key was pressed, or the pointer moved; an input after a sleep of the computer comes too late."""
@@ -183,35 +211,27 @@ class AppLock(QObject):
         else:
             self._look.stop()
 
-    def _read(self, context: TaskContext) -> LockChoice:
-        minutes = self.managed_minutes or self._preferences.load().lock_after
-        self._clock.boot()  # its first call reads a file
-        return LockChoice(self._keys.passphrase_opens(), self._keys.app_lock(), minutes)
-
-    def _change(self, work: Callable[[TaskContext], T], done: Callable[[T], None]) -> None:
+    def _change(self, command: Command) -> None:
         self.busy_changed.emit(True)
-        self._lane.run(work, done, self._on_failed, name="app-lock")
+        self._screen.do(command)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        found = self._screen.of(LockRead)
+        if found.unreadable is not None:
+            self.failed.emit(found.unreadable.sentence)
+        elif found.value is not None and found.value is not self._choice:
+            self._choice = found.value
+            if self._choice.lock_after is not None:
+                self._idle.restart()
+            self._watch()
+            self.changed.emit(self._choice)
 
     @Slot(object)
-    def _on_read(self, choice: LockChoice) -> None:
-        self._choice = choice
-        if choice.lock_after is not None:
-            self._idle.restart()
-        self._watch()
-        self.changed.emit(choice)
-
-    @Slot(object)
-    def _on_turned_on(self, recovery_key: str) -> None:
-        self._on_changed(None)
-        self.recovery_due.emit(recovery_key)
-
-    @Slot(object)
-    def _on_changed(self, _: object) -> None:
+    def _on_ended(self, outcome: CommandOutcome) -> None:
         self.busy_changed.emit(False)
-        self.read()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.busy_changed.emit(False)
-        self.failed.emit(failure.sentence)
-        self._lane.run(self._read, self._on_read, name="app-lock")
+        if outcome.failure is not None:
+            self.failed.emit(outcome.sentence)
+            self.read()  # a part may be done
+        elif isinstance(outcome.command, TurnLockOn):
+            self.recovery_due.emit(outcome.done.found)

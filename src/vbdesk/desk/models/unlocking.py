@@ -1,15 +1,18 @@
 """State of the pages about the key of this computer: unlock, recover, recovery key."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.clock import Clock
-from vbdesk.desk.flow.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done, Work
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.language import N_, _, ngettext
+from vbdesk.language import N_, _, message, ngettext
 from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST, PassphraseWrong
 from vbdesk.outbox.profiles.vault import VaultMissing
 
@@ -48,6 +51,57 @@ class WrongTries:
         return max(0.0, self._until - self._clock.monotonic())
 
 
+@dataclass(frozen=True)
+class Unlock(Command):
+    """Open the key with the passphrase."""
+
+    passphrase: str = field(repr=False)
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        ServiceKeys(context.ports).unlock(self.passphrase)
+        return Done()
+
+
+@dataclass(frozen=True)
+class Recover(Command):
+    """Open the key with the recovery key; with a new passphrase if there is no keyring."""
+
+    typed: str = field(repr=False)
+    passphrase: str | None = field(repr=False)
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        ServiceKeys(context.ports).recover(self.typed, self.passphrase)
+        return Done()
+
+
+@dataclass(frozen=True)
+class SaveRecoveryKey(Command):
+    """Write the recovery key to the file that the user chose."""
+
+    recovery_key: str = field(repr=False)
+    file: Path
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        ServiceKeys(context.ports).save_recovery_key(self.recovery_key, self.file)
+        return Done(
+            message("Saved as {file}. Move it off this computer, or print it and delete the file.", file=self.file)
+        )
+
+
+@dataclass(frozen=True)
+class MarkRecoveryOffered(Command):
+    """Offer the recovery key no more."""
+
+    beside = True
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        ServiceKeys(context.ports).recovery_was_offered()
+        return Done()
+
+
 class UnlockViewModel(QObject):
     """Opens the key with a passphrase or the recovery key.
 
@@ -68,8 +122,7 @@ class UnlockViewModel(QObject):
 
     def __init__(
         self,
-        keys: ServiceKeys,
-        tasks: TaskOwner,
+        flow: ProgramFlow,
         sentence: str,
         tries: WrongTries,
         *,
@@ -78,7 +131,9 @@ class UnlockViewModel(QObject):
     ) -> None:
         """Ask for the passphrase if `with_passphrase`, else for the recovery key; `tries` are those of the program."""
         super().__init__(parent)
-        self._keys, self._tasks, self._busy = keys, tasks, False
+        self._work = Work(flow.commands, self)
+        self._work.busy_changed.connect(self.busy_changed)
+        self._work.ended.connect(self._on_ended)
         self._tries = tries
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -90,30 +145,20 @@ class UnlockViewModel(QObject):
         if self._tries.pause_s():
             self._rest("")
             return
-        self._start(lambda context: self._keys.unlock(passphrase))
+        self._work.start(Unlock(passphrase))
 
     def recover(self, typed: str, passphrase: str | None) -> None:
         """Open the key with the recovery key; with a new passphrase if there is no keyring."""
-        self._start(lambda context: self._keys.recover(typed, passphrase))
-
-    def _start(self, work: Callable[[TaskContext], None]) -> None:
-        if not self._busy:
-            self._set_busy(True)
-            self._tasks.start(work, self._on_opened, self._on_failed, name="unlock")
-
-    def _set_busy(self, busy: bool) -> None:
-        self._busy = busy
-        self.busy_changed.emit(busy)
+        if not self._pause.isActive():
+            self._work.start(Recover(typed, passphrase))
 
     @Slot(object)
-    def _on_opened(self, _: None) -> None:
-        self._tries.clear()
-        self._set_busy(False)
-        self.opened.emit()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self._set_busy(False)
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        failure = outcome.failure
+        if failure is None:
+            self._tries.clear()
+            self.opened.emit()
+            return
         if isinstance(failure.error, VaultMissing):
             self.passphrase_wanted.emit(_(NO_KEYRING))
             return
@@ -129,12 +174,12 @@ class UnlockViewModel(QObject):
         seconds = self._tries.pause_s()
         words = _("The next try is possible in {seconds} s.", seconds=ceil(seconds))
         self.failed.emit(f"{sentence} {words}".strip())
-        self._set_busy(True)
+        self.busy_changed.emit(True)
         self._pause.start(ceil(1000 * seconds))
 
     @Slot()
     def _on_pause_over(self) -> None:
-        self._set_busy(False)
+        self.busy_changed.emit(False)
 
 
 class RecoveryOfferViewModel(QObject):
@@ -155,8 +200,7 @@ class RecoveryOfferViewModel(QObject):
 
     def __init__(
         self,
-        keys: ServiceKeys,
-        tasks: TaskOwner,
+        flow: ProgramFlow,
         recovery_key: str,
         *,
         by_passphrase: bool,
@@ -164,7 +208,8 @@ class RecoveryOfferViewModel(QObject):
     ) -> None:
         """Make it; `by_passphrase`: a passphrase opens the key, not the keyring."""
         super().__init__(parent)
-        self._keys, self._tasks = keys, tasks
+        self._screen = flow.screen(self)
+        self._screen.ended.connect(self._on_ended)
         self.recovery_key, self.by_passphrase = recovery_key, by_passphrase
 
     @property
@@ -174,32 +219,15 @@ class RecoveryOfferViewModel(QObject):
 
     def save(self, file: Path) -> None:
         """Write the key to the file that the user chose."""
-
-        def work(context: TaskContext) -> Path:
-            self._keys.save_recovery_key(self.recovery_key, file)
-            return file
-
-        self._tasks.start(work, self._on_saved, self._on_failed, name="recovery-save")
+        self._screen.do(SaveRecoveryKey(self.recovery_key, file))
 
     def finish(self) -> None:
         """Finish: the user has the key or does not want it."""
-        self._tasks.start(
-            lambda context: self._keys.recovery_was_offered(), self._on_finished, self._on_not_noted, name="recovery"
-        )
+        self._screen.do(MarkRecoveryOffered())
 
     @Slot(object)
-    def _on_saved(self, file: Path) -> None:
-        self.saved.emit(_("Saved as {file}. Move it off this computer, or print it and delete the file.", file=file))
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
-
-    @Slot(object)
-    def _on_finished(self, _: None) -> None:
-        self.finished.emit()
-
-    @Slot(object)
-    def _on_not_noted(self, failure: Failure) -> None:
-        """Continue; the key is offered again at the next start."""
-        self.finished.emit()
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if isinstance(outcome.command, MarkRecoveryOffered):
+            self.finished.emit()  # if it is not marked, it is offered again at the next start
+        else:
+            (self.saved if outcome.failure is None else self.failed).emit(outcome.sentence)

@@ -92,14 +92,7 @@ class Desk(QObject):
         self._again.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
         self._tries = WrongTries(ports.clock)
-        self.lock = AppLock(
-            self._keys,
-            PreferenceStore(ports.config_dir),
-            ports.clock,
-            self._tasks,
-            self,
-            ports.policy.app_lock_minutes,
-        )
+        self.lock = AppLock(self._program, self)
         self.lock.locked.connect(self._show_lock)
         self.lock.released.connect(self._on_released)
         self.lock.recovery_due.connect(self._show_recovery_key)
@@ -189,7 +182,7 @@ class Desk(QObject):
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
-        model = FirstStartViewModel(self._setup, self._tasks, policy=self._ports.policy)
+        model = FirstStartViewModel(self._program)
         model.opened.connect(self._on_profile_made)
         page = FirstStartPage(
             model,
@@ -289,7 +282,7 @@ class Desk(QObject):
     def _ask_for_key(self, failure: Failure) -> None:
         """Ask the user to unlock the key of this computer, then open the profile."""
         with_passphrase = isinstance(failure.error, PassphraseNeeded)
-        model = UnlockViewModel(self._keys, self._tasks, failure.sentence, self._tries, with_passphrase=with_passphrase)
+        model = UnlockViewModel(self._program, failure.sentence, self._tries, with_passphrase=with_passphrase)
         others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
         if isinstance(failure.error, AppLocked):
             others = []
@@ -349,7 +342,7 @@ class Desk(QObject):
     def _offer_recovery_key(self, recovery_key: str) -> None:
         """Offer the recovery key once, before the first page, while the service starts."""
         by_passphrase = self._next is not None and self._next.secrets == "passphrase"
-        model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=by_passphrase)
+        model = RecoveryOfferViewModel(self._program, recovery_key, by_passphrase=by_passphrase)
         model.finished.connect(self._show_workspace)
         self.window.show_alone(RecoveryOfferPage(model))
 
@@ -370,7 +363,7 @@ class Desk(QObject):
     @Slot()
     def _show_lock(self) -> None:
         sentence = _("Enter the passphrase to see the recordings and results again. Sending goes on.")
-        model = UnlockViewModel(self._keys, self._tasks, sentence, self._tries, with_passphrase=True)
+        model = UnlockViewModel(self._program, sentence, self._tries, with_passphrase=True)
         model.opened.connect(self.lock.release)
         self._lock_page = page = LockPage(model)
         page.show_recording(running=self.window.is_recording())
@@ -400,7 +393,7 @@ class Desk(QObject):
         self._unseen_recovery_key = recovery_key
         if self.lock.is_locked:
             return
-        model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=True)
+        model = RecoveryOfferViewModel(self._program, recovery_key, by_passphrase=True)
         model.finished.connect(self._on_recovery_seen)
         self.window.cover(RecoveryOfferPage(model))
 
