@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from vbdesk.desk.first_start.page import FirstStartPage
-from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.outbox.profiles.profiles import ProfileStore
 from vbdesk.outbox.profiles.vault import VaultLocked, VaultMissing
 
@@ -38,7 +39,7 @@ class LockedKeyring(NoKeyring):
 @pytest.fixture
 def open_page(qtbot, tasks):
     def make(ports):
-        page = FirstStartPage(FirstStartViewModel(Setup(ports), tasks), ports.data_dir)
+        page = FirstStartPage(FirstStartViewModel(ProgramFlow(ProgramContext(ports), tasks, tasks)), ports.data_dir)
         qtbot.addWidget(page)
         page.show()
         return page

@@ -22,7 +22,6 @@ from vbdesk.desk.flow.flow import Flow, ProgramFlow
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.consent import ConsentPolicy
@@ -51,7 +50,7 @@ def managed(ports):
 
 
 def test_the_first_start_is_prefilled(managed, qtbot, tasks):
-    page = FirstStartPage(FirstStartViewModel(Setup(managed), tasks, policy=POLICY), managed.data_dir)
+    page = FirstStartPage(FirstStartViewModel(ProgramFlow(ProgramContext(managed), tasks, tasks)), managed.data_dir)
     qtbot.addWidget(page)
     assert (page.address.text(), page.address.isEnabled()) == (SERVICE, False)
     assert page.address_field.below_text() == managed_words()
@@ -110,7 +109,7 @@ def test_a_profile_with_a_set_name_is_not_renamed(managed, profile, qtbot, tasks
 def test_a_lock_that_is_wanted_is_not_turned_off_and_has_its_minutes(managed, qtbot, tasks):
     preferences = PreferenceStore(managed.config_dir)
     preferences.change(lock_after=60)
-    lock = AppLock(ServiceKeys(managed), preferences, managed.clock, tasks, None, POLICY.app_lock_minutes)
+    lock = AppLock(ProgramFlow(ProgramContext(managed), tasks, tasks))
     with qtbot.waitSignal(lock.changed) as changed:
         lock.read()
     assert changed.args[0].lock_after == 7
