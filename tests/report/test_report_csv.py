@@ -3,7 +3,7 @@
 import csv
 import io
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pandas
 import pytest
@@ -13,7 +13,11 @@ from vbdesk import __version__
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.longitudinal import SeriesPoint
 from vbdesk.contract.results import ModelResult
-from vbdesk.report.data_dictionary import table_definitions, ucum_code
+from vbdesk.report import tables
+from vbdesk.report.data_dictionary import DictionaryColumn, table_definitions, ucum_code
+from vbdesk.report.data_package import PACKAGE_FILE
+from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.exports import ExportFormat, export_files
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import SubjectRecord, subject_record
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_cell, csv_files
@@ -231,3 +235,19 @@ def test_a_table_loads_without_any_hint(cases: dict[str, SubjectRecord]) -> None
     assert frame["check_speech_seconds"].dtype == "float64"
     rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
     assert {len(row) for row in rows} == {len(frame.columns)}
+
+
+def test_a_new_column_needs_its_definition_and_its_value_only(monkeypatch, cases: dict[str, SubjectRecord]) -> None:
+    records, options = [cases["mixed models"]], ReportOptions(datetime(2026, 3, 1, tzinfo=UTC), scores=True)
+    defined, rows = table_definitions(), tables._TABLES["recordings"]
+    room = DictionaryColumn(name="room", type="code", about="Where it was recorded.", values=("ward",))
+    with_room = defined["recordings"].model_copy(update={"columns": (*defined["recordings"].columns, room)})
+    monkeypatch.setitem(defined, "recordings", with_room)
+    monkeypatch.setitem(tables._TABLES, "recordings", lambda record: ({**row, "room": "ward"} for row in rows(record)))
+    for kind, reader in ((ExportFormat.CSV, pandas.read_csv), (ExportFormat.PARQUET, pandas.read_parquet)):
+        files = export_files(kind, records, options)
+        frame = reader(io.BytesIO(files[f"recordings.{kind.value}"]))
+        assert set(frame["room"]) == {"ward"}
+        assert b"Where it was recorded." in files[DICTIONARY_FILE]
+    assert b'"room"' in export_files(ExportFormat.CSV, records, options)[PACKAGE_FILE]
+    assert b"\troom" in b"".join(export_files(ExportFormat.BIDS, records, options).values())
