@@ -2,7 +2,7 @@
 
 import pytest
 
-from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
+from vbdesk.contract.spoken_language import WIDENED, SpokenLanguage, is_widened, language_tag, without_widening
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,12 @@ def test_three_letter_codes_are_the_same_language() -> None:
     assert not SpokenLanguage("eng").differs_from("en")
     assert not SpokenLanguage("de").differs_from("deu-AT")
     assert SpokenLanguage("enm").differs_from("en")
+
+
+@pytest.mark.parametrize("norms", ["", "norms.site-7", f"norms.{WIDENED}"])
+@pytest.mark.parametrize("own", ["", "a", "a.b"])
+def test_a_widened_version_without_its_mark_is_the_calibration_s_own(own: str, norms: str) -> None:
+    plain = "+".join(filter(None, ["1.2", ".".join(filter(None, [own, norms]))]))
+    widened = "1.2+" + ".".join(filter(None, [own, WIDENED, norms]))
+    assert (is_widened(plain), is_widened(widened)) == (False, True)
+    assert without_widening(widened) == without_widening(plain) == plain

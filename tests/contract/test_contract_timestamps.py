@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
+from vbdesk.contract.timestamps import add_clamped, format_timestamp, is_plausible_now, parse_timestamp
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,20 @@ def test_the_output_form_is_utc_with_microseconds():
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_formatted_timestamps_are_parsed_back(moment):
     assert parse_timestamp(format_timestamp(moment)) == moment
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.timedeltas())
+def test_a_step_out_of_the_calendar_ends_at_its_edge(moment, step):
+    try:
+        expected = moment + step
+    except OverflowError:
+        expected = (datetime.max if step.days >= 0 else datetime.min).replace(tzinfo=UTC)
+    assert add_clamped(moment, step) == expected
+    last = datetime.max.replace(tzinfo=UTC)
+    assert add_clamped(last, timedelta(microseconds=1)) == last
+
+
+def test_a_clock_before_2025_or_far_in_the_future_is_implausible():
+    assert [is_plausible_now(datetime(year, 1, 1, tzinfo=UTC)) for year in (1970, 2024, 2025, 2026, 2099)] == [
+        False, False, True, True, False,
+    ]  # fmt: skip

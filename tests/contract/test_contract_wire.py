@@ -11,11 +11,14 @@ from pydantic import ValidationError
 
 from vbdesk.clock import utc_now
 from vbdesk.contract.accounts import WebhookConfig
+from vbdesk.contract.audio_formats import AUDIO_FORMATS, AUDIO_SUFFIXES
 from vbdesk.contract.errors import ErrorCode, error_body
+from vbdesk.contract.feature_texts import feature_texts, is_finding
 from vbdesk.contract.groups import AddJobs, group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.contract.jobs import JOB_EDGES, Job
-from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult
+from vbdesk.contract.jobs import JOB_EDGES, Job, JobStatus
+from vbdesk.contract.legacy import V1AudioUrl, v1_status
+from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult, ValueInterpretation
 from vbdesk.contract.uploads import UploadRequest
 from vbdesk.contract.webhooks import signature_matches, webhook_signature
 
@@ -145,3 +148,30 @@ def test_only_the_table_spells_error_codes():
         if isinstance(node, ast.Constant) and node.value in set(ErrorCode)
     }
     assert {place.partition(":")[0] for place in spelled} == {"contract/errors.py"}
+
+
+def test_each_accepted_format_has_its_content_type_and_suffix():
+    assert {name: kind.content_type for name, kind in AUDIO_FORMATS.items()} == {
+        "wav": "audio/wav", "flac": "audio/flac", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+    }  # fmt: skip
+    assert {f".{name}": kind.content_type for name, kind in AUDIO_FORMATS.items()} == AUDIO_SUFFIXES
+
+
+@pytest.mark.parametrize(("text", "tag"), [(None, None), ("", None), (" ", None), ("EN-gb", "en-GB")])
+def test_v1_takes_an_empty_language_as_none(text, tag):
+    assert V1AudioUrl(url="https://example.org/a.wav", language=text).language == tag
+
+
+def test_v1_shows_every_unfinished_job_as_pending():
+    shown = {str(status): str(v1_status(status)) for status in JobStatus}
+    finished = {name: name for name in ("done", "failed", "timed-out")}
+    assert shown == {"queued": "pending", "running": "pending", "pending": "pending", **finished}
+    assert {str(status) for status in JobStatus if status.terminal} == finished.keys()
+
+
+def test_only_a_value_out_of_the_normal_range_may_be_a_finding():
+    band = ValueInterpretation
+    sides = {"lower": {band.LOW, band.REDUCED}, "higher": {band.HIGH, band.SLIGHTLY_ELEVATED}}
+    for feature, text in [("unknown", None), *feature_texts().items()]:
+        no_finding = sides.get(text.no_finding, set()) if text else set()
+        assert {each for each in band if is_finding(feature, each)} == {*band} - {band.WITHIN_RANGE} - no_finding

@@ -348,7 +348,8 @@ def test_a_group_joins_a_cohort_with_three_recent_timepoints(histories):
     at = histories.start
     assert cohort_values(history, at + timedelta(days=15)).keys() == {"stress"}
     assert cohort_values(history, at + timedelta(days=10)).keys() == set()
-    assert cohort_values(history, at + timedelta(days=105)).keys() == set()
+    assert cohort_values(history, at + timedelta(days=14 + 90)).keys() == {"stress"}
+    assert cohort_values(history, at + timedelta(days=14 + 90, seconds=1)).keys() == set()
 
 
 def test_population_z_needs_a_reference(histories):

@@ -4,6 +4,7 @@ import json
 import math
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
@@ -218,7 +219,17 @@ def test_inconclusive_readings_are_counted_in_levels_but_not_in_scores(cohort):
     assert sign.weekly[5].median is None
 
 
+def test_ten_conclusive_scores_have_all_quantiles(cohort):
+    score = cohort.signs[0].score
+    conclusive = [0.1 + 0.05 * k for k in range(12) if k % 6 != 5]
+    for percent in (10, 25, 50, 75, 90):
+        assert getattr(score, f"p{percent}") == pytest.approx(np.percentile(conclusive, percent), abs=1e-4)
+    assert (score.mean, score.min) == (pytest.approx(np.mean(conclusive), abs=1e-4), 0.1)
+
+
 def test_few_recordings_have_no_tails(histories):
+    nine = aggregate("g", histories.series(range(9), [0.2] * 9), histories.start + timedelta(days=9), {}).signs[0].score
+    assert (nine.p10, nine.p90, nine.p25) == (None, None, 0.2)
     two = aggregate("g", histories.series([0, 1], [0.2, 0.4]), histories.start + timedelta(days=2), {}).signs[0].score
     assert (two.p10, two.p90, two.p50, two.sd) == (None, None, 0.3, pytest.approx(0.1414))
     one = aggregate("g", histories.series([0], [0.2]), histories.start + timedelta(days=2), {}).signs[0].score
