@@ -20,6 +20,7 @@ from service_in_process import API, ServiceInProcess
 
 from vbdesk.outbox.bundles.bundle_export import bundles
 from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
@@ -54,6 +55,13 @@ def item_values(item: RecordingItem) -> dict[str, Any]:
     return values | {"result": None if item.encrypted_result is None else plain(item.encrypted_result.open())}
 
 
+def correction_values(entry: CourseCorrection) -> dict[str, Any]:
+    """Every field of a correction; none of the base version is of an erased subject."""
+    values: dict[str, Any] = plain(entry)
+    assert values.pop("erased") is False
+    return values
+
+
 def event_values(event: PendingEvent, library: Library) -> dict[str, Any]:
     """Every field of an event; the promise of keys that the program no longer reads comes from its row."""
     values = plain(event)
@@ -78,7 +86,7 @@ def library_values(library: Library, folder: Path, key: bytes) -> dict[str, Any]
             for each in library.trash.items()
         ],
         "consents": plain(library.consents.all()),
-        "corrections": plain(library.corrections.all()),
+        "corrections": [correction_values(entry) for entry in library.corrections.all()],
         "corrections_in_force": [entry.number for entry in library.corrections.in_force()],
         "subjects": plain(library.subject_notes.all()),
         "opened": sorted(row["take_id"] for row in rows("SELECT take_id FROM opened")),

@@ -14,7 +14,7 @@ from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentState,
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import ON_THEIR_WAY
-from vbdesk.outbox.library.subject_erasure import recordings_to_erase
+from vbdesk.outbox.library.subject_registry import recordings_to_erase
 
 
 @dataclass(frozen=True)

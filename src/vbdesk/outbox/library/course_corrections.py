@@ -89,6 +89,7 @@ class CourseCorrection:
         not_before: when it is retried; None: at once.
         trouble: why it is retried, as a sentence; empty if nothing failed.
         settled_at: when the service had done all of it; None before.
+        erased: whether a subject of it was erased, so that only its number stays once it is settled.
     """
 
     number: int
@@ -103,6 +104,7 @@ class CourseCorrection:
     not_before: datetime | None = None
     trouble: str = ""
     settled_at: datetime | None = None
+    erased: bool = False
 
     @property
     def settled(self) -> bool:
@@ -145,10 +147,10 @@ class CourseCorrections:
         """Of each recording the newest entry that was not undone, oldest first: what can be put back."""
         done: dict[int, CourseCorrection] = {}
         for entry in self.all():
-            if entry.undoes is None:
+            if entry.undoes is None and not entry.erased:
                 done[entry.number] = entry
             else:
-                done.pop(entry.undoes, None)
+                done.pop(entry.undoes or entry.number, None)
         newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done.values()}
         return sorted(newest.values(), key=lambda entry: entry.number)
 
@@ -235,6 +237,13 @@ class CourseCorrections:
             return self._add(
                 member, entry.target, entry.source, CorrectionReason.MISTAKE, AuditAction.PUT_BACK, entry.number
             )
+
+    def erase_subject(self, group_id: str) -> None:
+        """Empty the entries of a subject, those that the service has still to do once it has. Within a transaction."""
+        for entry in self.all():
+            if group_id in (entry.member.group_id, entry.source, entry.target):
+                self._keep(replace(entry, erased=True, member=replace(entry.member, reading=None)))
+        self._opened.clear()
 
     # What the sync worker does
 
@@ -323,7 +332,9 @@ class CourseCorrections:
         return entry
 
     def _keep(self, entry: CourseCorrection) -> None:
-        sealed = self._store.cipher.encrypt(json.dumps(_document(entry)).encode(), _place(entry.number))
+        gone = entry.erased and entry.settled  # the number stays, so that no later entry gets it
+        document = json.dumps(_document(entry)).encode()
+        sealed = b"" if gone else self._store.cipher.encrypt(document, _place(entry.number))
         self._store.put("corrections", entry.number, sealed)
 
     def _open(self, row: sqlite3.Row) -> CourseCorrection | None:
@@ -363,6 +374,7 @@ def _document(entry: CourseCorrection) -> dict[str, Any]:
         "not_before": _text(entry.not_before),
         "trouble": written_reason(entry.trouble) or "",
         "settled_at": _text(entry.settled_at),
+        "erased": entry.erased,
     }
 
 
@@ -388,6 +400,7 @@ def _entry(number: int, document: Mapping[str, Any]) -> CourseCorrection:
         not_before=_moment(document["not_before"]),
         trouble=read_reason(document["trouble"]) or "",
         settled_at=_moment(document["settled_at"]),
+        erased=document.get("erased", False),  # earlier versions wrote none
     )
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from vbdesk.capture.crash_recovery import Leftovers, find_leftovers, offer_parts, recover_parts
 from vbdesk.capture.damaged_take import Salvage, salvage
-from vbdesk.capture.encrypted_take import FileDamaged, sync_folder
+from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter, FileDamaged, sync_folder
 from vbdesk.capture.take_keys import shred
-from vbdesk.language import message
+from vbdesk.language import message, system_reason
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.store import Store
 from vbdesk.privacy import make_private
@@ -79,6 +79,36 @@ class DamagedTakes:
             path.chmod(0o600)
         shred(path)
         self._note(AuditAction.DAMAGED_DELETED, path.stem)
+
+    def erase_subject(self, group_id: str) -> tuple[int, list[str]]:
+        """Destroy the takes of a subject that are not in the list: undecided ones, and those kept aside.
+
+        A file whose description cannot be read stays, since nobody can tell whose it is.
+
+        Returns:
+            How many were destroyed, and why each other one is still here, as a sentence.
+        """
+        erased, left = 0, list[str]()
+        with self._lock:
+            for path in (*self._recording_folder.glob("*"), *self.folder.glob("*")):
+                with suppress(OSError):  # its permissions may be the damage
+                    path.chmod(0o600)
+                try:
+                    if salvage(path, self._store.key).about.get("group_id") != group_id:
+                        continue
+                    if EncryptedTakeWriter.is_writing(path):
+                        left.append(message("A recording of this subject is running. Stop it, then erase it."))
+                        continue
+                except (EncryptedFileError, OSError):
+                    continue
+                try:
+                    shred(path)
+                except OSError as error:
+                    left.append(system_reason(error))
+                    continue
+                self._note(AuditAction.DELETED, path.stem)
+                erased += 1
+        return erased, left
 
     def _recover(self, found: Salvage, name: str) -> list[Path]:
         if not found.parts:

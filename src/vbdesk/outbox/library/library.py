@@ -438,6 +438,13 @@ class Library(RecordingList):
             self.store.forget(take_id)
             self.store.note(AuditAction.DELETED, take_id)
 
+    def drop_traces(self) -> None:
+        """Write the database again without deleted values after the commit, and delete its copies.
+
+        Within a transaction.
+        """
+        self._sounds.destroy_afterwards((), whole=True)
+
     def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.SYNC_WORKER) -> None:
         """Delete the sound of recordings that have their results, its key first; their entries stay.
 

@@ -51,15 +51,15 @@ class ResponseCache:
             self._store.keep_trajectory(group_id, body)
 
     def erase_subject(self, group_id: str) -> None:
-        """Delete every answer about a subject, and the summaries of Cohort: they are made again without it.
+        """Delete every answer about a subject, and those about several subjects: they are made again without it.
 
-        Within a transaction.
+        A name ends with the subject after a slash; one without a slash is about several. Within a transaction.
         """
         self._erasures.append(group_id)  # first: if the transaction fails, an answer is lost, and read again
         self._store.forget_trajectory(group_id)
-        names = (KEPT_COHORT, aggregate_name(group_id), course_name(group_id))
         with self._store.changing_silently() as database:
-            database.execute("DELETE FROM reads WHERE name IN (?, ?, ?)", names)
+            about = "substr(name, instr(name, '/') + 1)"  # the whole name if it has no slash
+            database.execute(f"DELETE FROM reads WHERE {about} IN (name, ?)", (group_id,))  # noqa: S608
 
     def without_erasure(self) -> AbstractContextManager[None]:
         """Keep erasures out until the end."""

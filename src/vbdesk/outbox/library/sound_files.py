@@ -149,7 +149,9 @@ class SoundFiles:
         if not self._is_known(take_id) and self._store.path(take_id).exists():
             self._store.path(take_id).replace(self._away(take_id))
 
-    def destroy_afterwards(self, take_ids: Collection[str], more: Collection[bytes] = ()) -> None:
+    def destroy_afterwards(
+        self, take_ids: Collection[str], more: Collection[bytes] = (), *, whole: bool = False
+    ) -> None:
         """Delete sounds after the commit of the present transaction, which deletes their keys after this call.
 
         It cannot reach old blocks that a disk keeps, or a backup of the disk: see `vbdesk.capture.take_keys`.
@@ -157,10 +159,11 @@ class SoundFiles:
         Args:
             take_ids: of recordings in the list or in the trash.
             more: other values that the transaction deletes and that must be gone from the database's files too.
+            whole: whether all deleted values must be gone.
         """
         self._drop_copies()
         gone = [*self._encrypted_keys(take_ids), *more]
-        self._store.after_commit(lambda: self._destroy(take_ids, gone))
+        self._store.after_commit(lambda: self._destroy(take_ids, gone, whole=whole))
 
     def tidy(self) -> tuple[list[str], list[str]]:
         """Repair what a crash left unfinished; deletes nothing that is still wanted.
@@ -229,9 +232,9 @@ class SoundFiles:
         rows = [row for take_id in take_ids for row in self._store.rows(query, (take_id, take_id))]
         return [row["take_key"] for row in rows if isinstance(row["take_key"], bytes)]
 
-    def _destroy(self, take_ids: Collection[str], gone: Collection[bytes]) -> None:
+    def _destroy(self, take_ids: Collection[str], gone: Collection[bytes], *, whole: bool) -> None:
         self.destroyed += 1
-        self._scrub(gone)
+        self._scrub(gone, whole=whole)
         for take_id in take_ids:
             for path in (self._store.path(take_id), self._away(take_id)):
                 self._remove(path)
