@@ -28,7 +28,7 @@ from vbdesk.outbox.library.response_cache import KEPT_COHORT, aggregate_name, co
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote
-from vbdesk.outbox.library.subject_registry import HOLDINGS, Fate, HoldingKind
+from vbdesk.outbox.library.subject_registry import COPIES_ELSEWHERE, FILES_HELD, TABLES_HELD, Fate
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -75,17 +75,17 @@ def schema():
 
 
 def patterns():
-    return [holding.place for holding in HOLDINGS if holding.kind is HoldingKind.FILES]
+    return [holding.place for holding in FILES_HELD]
 
 
 def test_every_table_is_in_the_registry_once():
     tables, blobs = schema()
-    assert Counter(tables) == Counter(holding.place for holding in HOLDINGS if holding.kind is HoldingKind.TABLE)
+    assert Counter(tables) == Counter(holding.place for holding in TABLES_HELD)
     assert blobs == {(table, column) for table, (column, _) in PLACES.items()} | KEYS | CHECKSUMS
 
 
 def test_an_entry_has_a_step_if_it_is_erased_and_a_reason_in_any_case():
-    for holding in HOLDINGS:
+    for holding in (*TABLES_HELD, *FILES_HELD, *COPIES_ELSEWHERE):
         assert (holding.step is not None) == (holding.fate in (Fate.ERASED, Fate.ERASED_LAST)), holding.place
         assert holding.note, holding.place
 
@@ -252,7 +252,7 @@ def test_consent_events_stay_with_the_id_and_nothing_else(filled):
     filled.consents.give(SUBJECT, ConsentKind.CLINICAL)
     filled.withdraw_consent(SUBJECT)
     erase_subject(filled, SUBJECT)
-    stays = {holding.place for holding in HOLDINGS if holding.fate is Fate.STAYS}
+    stays = {holding.place for holding in TABLES_HELD if holding.fate is Fate.STAYS}
     assert holders(filled) == {("consents", SUBJECT)} and "consents" in stays
     assert on_disk(filled) == {("library.sqlite", SUBJECT)}
     assert len(filled.consents.of(SUBJECT).events) == 2

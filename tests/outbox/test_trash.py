@@ -116,7 +116,7 @@ def test_nothing_of_a_recording_in_the_trash_is_readable_on_the_disk(library, ne
     library.store.scrub()
     assert b"marker" not in everything_under(library.store.folder)
     with pytest.raises(FileKeyMissing):
-        read_take(library.store.takes_folder / f"{take_id}.away", KEY)
+        read_take(library.store.takes_folder / f"{take_id}.take", KEY)
 
 
 def test_after_its_days_the_keys_are_nowhere_on_the_disk(library, new_take, clock, tmp_path):
@@ -444,7 +444,7 @@ def test_a_sound_that_is_missing_does_not_keep_the_rest_in_the_trash(library, ne
     take_id = new_take(seconds=1)
     put_result(library, take_id)
     library.discard(take_id)
-    (library.store.takes_folder / f"{take_id}.away").unlink()
+    (library.store.takes_folder / f"{take_id}.take").unlink()
     library.trash.restore(take_id)
     assert library.get(take_id).result_json == b'{"a": 1}'
 
@@ -463,7 +463,7 @@ def test_a_file_of_the_trash_that_no_list_knows_is_left_alone(library, tmp_path,
     with closing(Library(folder, KEY, clock)) as again:
         assert again.trash.items() == []
         assert any("1 file in the folder takes" in sentence for sentence in again.warnings)
-    assert (folder / "takes" / f"{take_id}.away").exists()
+    assert (folder / "takes" / f"{take_id}.take").exists()
 
 
 def test_the_samples_are_the_same_after_a_restore(library, new_take):

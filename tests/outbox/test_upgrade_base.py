@@ -156,3 +156,53 @@ def test_a_bundle_of_the_base_version_is_taken_in(tmp_path, record, name):
     assert record[name]["recordings"]
     for part, expected in record[name].items():
         assert values[part] == expected, part
+
+
+def trash_of(library):
+    return {each.take_id: each.item for each in library.trash.items()}
+
+
+def restored_digests(library, folder, key):
+    """The sound of every recording of the trash after its restore, by take id; None if it had none any more."""
+    found = {}
+    for take_id, item in trash_of(library).items():
+        library.trash.restore(take_id)
+        gone = item.audio_gone_at is not None
+        found[take_id] = None if gone else library.whole_audio(take_id).sha256()
+    return found
+
+
+@pytest.mark.parametrize("crash_at", range(4))
+def test_the_trash_of_the_base_version_is_whole_after_a_crash_at_any_step(desk, record, crash_at, monkeypatch):
+    """The base version renamed the sound of a deleted recording; opening gives it back its name."""
+    takes = library_folder(desk.data, "ward") / "takes"
+    renamed = {path.stem for path in takes.glob("*.away")}
+    before = {path.stem: path.read_bytes() for path in takes.glob("*.away")}
+    assert len(renamed) >= 2, "the old library has sounds in the trash"
+    steps, replace = [], Path.replace
+
+    def die(self, target):
+        if self.suffix == ".away":
+            steps.append(self)
+            if len(steps) > crash_at:
+                raise OSError("the power failed")
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", die)
+        if crash_at < len(renamed):
+            with pytest.raises(OSError, match="the power failed"):
+                desk.open_library("ward")
+            assert len(list(takes.glob("*.away"))) == len(renamed) - crash_at
+    library, folder, key = desk.open_library("ward")
+    assert library.warnings == ()
+    assert set(trash_of(library)) >= renamed
+    assert list(takes.glob("*.away")) == []
+    assert {take_id: (takes / f"{take_id}.take").read_bytes() for take_id in renamed} == before
+    digests = restored_digests(library, folder, key)
+    assert {take_id for take_id, digest in digests.items() if digest is not None} >= renamed
+    assert trash_of(library) == {}
+    library.close()
+    reopened, _folder, _key = desk.open_library("ward")
+    assert reopened.warnings == ()
+    reopened.close()

@@ -15,7 +15,8 @@ from vbdesk.desk.subject.reads import ConsentReading, SubjectConsentRead
 from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.consent_wordings import consent_wording
-from vbdesk.outbox.library.subject_erasure import SubjectErasure, erase_subject
+from vbdesk.outbox.library.subject_erasure import erase_subject
+from vbdesk.outbox.library.subject_registry import SubjectErasure
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,7 @@ class DamagedTakes:
 
     def delete(self, path: Path) -> None:
         """Delete a leftover, its key first. Raises OSError."""
-        with suppress(OSError):  # its permissions may be the damage
-            path.chmod(0o600)
-        shred(path)
-        self._note(AuditAction.DAMAGED_DELETED, path.stem)
+        self._shred(path, AuditAction.DAMAGED_DELETED)
 
     def erase_subject(self, group_id: str) -> tuple[int, list[str]]:
         """Destroy the takes of a subject that are not in the list: undecided ones, and those kept aside.
@@ -88,27 +85,31 @@ class DamagedTakes:
         Returns:
             How many were destroyed, and why each other one is still here, as a sentence.
         """
-        erased, left = 0, list[str]()
+        found, left = self._takes_of(group_id), list[str]()
+        for path in found:
+            if EncryptedTakeWriter.is_writing(path):
+                left.append(message("A recording of this subject is running. Stop it, then erase it."))
+                continue
+            try:
+                self._shred(path, AuditAction.DELETED)
+            except OSError as error:
+                left.append(system_reason(error))
+        return len(found) - len(left), left
+
+    def _takes_of(self, group_id: str) -> list[Path]:
+        found = []
         with self._lock:
             for path in (*self._recording_folder.glob("*"), *self.folder.glob("*")):
-                with suppress(OSError):  # its permissions may be the damage
-                    path.chmod(0o600)
-                try:
-                    if salvage(path, self._store.key).about.get("group_id") != group_id:
-                        continue
-                    if EncryptedTakeWriter.is_writing(path):
-                        left.append(message("A recording of this subject is running. Stop it, then erase it."))
-                        continue
-                except (EncryptedFileError, OSError):
-                    continue
-                try:
-                    shred(path)
-                except OSError as error:
-                    left.append(system_reason(error))
-                    continue
-                self._note(AuditAction.DELETED, path.stem)
-                erased += 1
-        return erased, left
+                with suppress(EncryptedFileError, OSError):
+                    if salvage(path, self._store.key).about.get("group_id") == group_id:
+                        found.append(path)
+        return found
+
+    def _shred(self, path: Path, what: AuditAction) -> None:
+        with suppress(OSError):  # its permissions may be the damage
+            path.chmod(0o600)
+        shred(path)
+        self._note(what, path.stem)
 
     def _recover(self, found: Salvage, name: str) -> list[Path]:
         if not found.parts:

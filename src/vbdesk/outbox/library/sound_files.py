@@ -1,7 +1,7 @@
 """The sound files of the library: adding, decrypting, destroying; and repair after a crash.
 
-Names in the folder takes: `<take id>.take` is the sound of a recording. `.new` is one whose recording is in the
-database, or is about to be; `.arriving` the same for one from a bundle; `.away` one in the trash.
+Names in the folder takes: `<take id>.take` is the sound of a recording, also in the trash. `.new` is one whose
+recording is in the database, or is about to be; `.arriving` the same for one from a bundle.
 A file enters the folder before its row is committed and gets its final name afterwards. So a kill in between leaves
 either the take where it was recorded, or a complete recording.
 
@@ -14,8 +14,8 @@ import errno
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +40,8 @@ from vbdesk.outbox.library.repair import backups
 from vbdesk.outbox.library.store import Store
 
 COPIES_KEPT_S = 14 * 86_400.0  # copies of the database before a migration
+
+UNNAMED = (".arriving", ".away")  # from a bundle; in the trash of an earlier version
 
 log = logging.getLogger(__name__)
 
@@ -127,28 +129,6 @@ class SoundFiles:
         self._refuse_gone(item)
         return decrypt_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
 
-    def move_to_trash(self, take_id: str) -> None:
-        """Give a sound the name of one in the trash. Within the transaction that moves its entry there."""
-        if self._coming(take_id).exists():
-            self._settle(take_id)
-        with suppress(FileDamaged):  # it is missing, and stays so
-            self._present(take_id).replace(self._away(take_id))
-
-    def restore_from_trash(self, take_id: str) -> None:
-        """Undo `move_to_trash`. A sound that is missing is reported when it is used, as for any recording."""
-        if self._away(take_id).exists():
-            self._away(take_id).replace(self._store.path(take_id))
-
-    def undo_move_to_trash(self, take_id: str) -> None:
-        """Undo `move_to_trash` after its transaction was rolled back."""
-        if self._is_known(take_id) and self._away(take_id).exists():
-            self._away(take_id).replace(self._store.path(take_id))
-
-    def undo_restore_from_trash(self, take_id: str) -> None:
-        """Undo `restore_from_trash` after its transaction was rolled back."""
-        if not self._is_known(take_id) and self._store.path(take_id).exists():
-            self._store.path(take_id).replace(self._away(take_id))
-
     def destroy_afterwards(
         self, take_ids: Collection[str], more: Collection[bytes] = (), *, whole: bool = False
     ) -> None:
@@ -188,11 +168,11 @@ class SoundFiles:
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
         trashed = {row["take_id"] for row in self._store.rows("SELECT take_id FROM trash")} - known.keys()
         settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
-        in_trash = {f"{take_id}.away" for take_id in trashed}
+        in_place = settled | {f"{take_id}.take" for take_id in trashed}
         with os.scandir(self._store.takes_folder) as entries:
             names = {entry.name for entry in entries}
         found = SoundFolderState(without_file=[Path(name).stem for name in settled - names])
-        for path in (self._store.takes_folder / name for name in names - settled - in_trash):
+        for path in (self._store.takes_folder / name for name in names - in_place):
             with suppress(FileNotFoundError):  # an open desk has renamed or deleted it meanwhile
                 self._list_of(path, found, known, trashed).append(path)
         return found
@@ -236,7 +216,7 @@ class SoundFiles:
         self.destroyed += 1
         self._scrub(gone, whole=whole)
         for take_id in take_ids:
-            for path in (self._store.path(take_id), self._away(take_id)):
+            for path in (self._store.path(take_id), self._coming(take_id)):
                 self._remove(path)
 
     def _scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
@@ -246,15 +226,11 @@ class SoundFiles:
             log.exception("Deleted values may still be in the database's file; the next deletion tries again")
 
     def _finish(self, path: Path) -> None:
-        """Give the sound of a recording in the database its final name."""
-        if not self._is_known(path.stem):
-            if path.suffix == ".new":
-                blank(path)
-            path.replace(self._away(path.stem))
-        elif path.suffix == ".new":
+        """Give the sound of a recording in the list or in the trash its final name."""
+        if path.suffix == ".new":
             self._settle(path.stem)
-        elif path.suffix in (".away", ".arriving"):
-            path.replace(self._store.path(path.stem))
+        elif path.suffix in UNNAMED and not path.with_suffix(".take").exists():
+            path.replace(path.with_suffix(".take"))
 
     def _settle(self, take_id: str) -> None:
         """Blank the key in the file of a recording in the database. The next start repeats what fails."""
@@ -285,10 +261,9 @@ class SoundFiles:
         path = self._store.path(take_id)
         if path.exists():
             return path
-        unsettled = (self._coming(take_id), path.with_suffix(".arriving"), self._away(take_id))
-        for unnamed in unsettled:  # still without its final name, or with that of the trash after a failed change
-            if unnamed.exists():
-                return unnamed
+        for suffix in (".new", *UNNAMED):  # still without its final name
+            if path.with_suffix(suffix).exists():
+                return path.with_suffix(suffix)
         raise FileDamaged(message("The sound of this recording is missing on the disk."))
 
     def _rows(self) -> list[sqlite3.Row]:
@@ -302,20 +277,6 @@ class SoundFiles:
 
     def _coming(self, take_id: str) -> Path:
         return self._store.path(take_id).with_suffix(".new")
-
-    def _away(self, take_id: str) -> Path:
-        return self._store.path(take_id).with_suffix(".away")
-
-
-@contextmanager
-def undo_on_error(undo: Callable[[], None]) -> Iterator[None]:
-    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError, sqlite3.Error):
-            undo()
-        raise
 
 
 def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | None) -> TakeAudio:

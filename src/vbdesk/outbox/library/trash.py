@@ -2,7 +2,8 @@
 
 A row of the table `trash` holds everything that the library knew of a recording: its entry, its event, its result,
 whether the result was opened, and the key of its sound. All but that key is encrypted together, bound to the take id
-and the time of deletion. The sound keeps its file, with the ending `.away`.
+and the time of deletion. The sound keeps its file and its name, so
+that the database alone says what is in the trash.
 
 The days count by this computer's clock, so that they also pass without a network; where a service has confirmed the
 time since the computer started, the earlier of both counts.
@@ -10,10 +11,8 @@ time since the computer started, the earlier of both counts.
 
 import json
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from sqlite3 import Row
 from typing import Any
 
@@ -27,7 +26,7 @@ from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.rows import item_of
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings
-from vbdesk.outbox.library.sound_files import SoundFiles, undo_on_error
+from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import RecordingParts, Store, UnknownTake, time_text
 
@@ -102,9 +101,8 @@ class Trash:
             NotAllowed: one is at the service, or somebody else changed its entry.
             UnknownTake: there is no such recording.
         """
-        with ExitStack() as undo, self._store.changing():
+        with self._store.changing():
             for take_id in take_ids:
-                undo.enter_context(undo_on_error(partial(self._sounds.undo_move_to_trash, take_id)))
                 item = self._store.get(take_id)
                 refuse_unless_deletable(item)
                 if item.fault is not None:
@@ -112,8 +110,6 @@ class Trash:
                         joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
                     )
                 self._keep(take_id, self._store.now(), self._store.parts(take_id))
-                if item.audio_gone_at is None:
-                    self._sounds.move_to_trash(take_id)
                 self._store.forget(take_id)
                 self._store.note(AuditAction.TRASHED, take_id)
 
@@ -124,13 +120,11 @@ class Trash:
             NotAllowed: something here has taken its place since.
             UnknownTake: it is not in the trash.
         """
-        with undo_on_error(lambda: self._sounds.undo_restore_from_trash(take_id)), self._store.changing():
+        with self._store.changing():
             entry = self._entry(take_id)
             self._refuse_taken(entry)
             self._store.drop("trash", take_id)
             self._store.restore(self._searched_first(entry.parts))
-            if entry.item.audio_gone_at is None:
-                self._sounds.restore_from_trash(take_id)
             self._store.note(AuditAction.RESTORED_FROM_TRASH, take_id)
             self._recall([entry.item.group_id])
         if entry.item.reference is not None and entry.item.state in _UNSENT:
