@@ -467,8 +467,6 @@ FILES_THAT_START_WORK = {
     "models/arrived_results.py",
     "models/opened_results.py",
     "models/playback.py",
-    "models/report_look.py",
-    "models/service_erasures.py",
     "models/speaker_watch.py",
     "record/view_model.py",
     "shell/app.py",

@@ -28,10 +28,10 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.flow.navigation import Navigator
+from vbdesk.desk.compare.page import ComparePage
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
+from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
@@ -86,7 +86,7 @@ def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
     )
     ports.keyring.set(PROFILE.api_key_name, "a-key")
     library = LockedLibrary(PROFILE, ports.library_dir(PROFILE.profile_id), ports.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports, Navigator())
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports)
 
 
 def opening(
@@ -119,9 +119,9 @@ def opening(
 def figures(workspace: Workspace, minutes: int) -> list[Figure]:
     """Both pages."""
     early, late = (recording(workspace.library, minutes, days) for days in (7, 1))
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     model = page.view_model
-    compare = build_compare_page(workspace)
+    compare = ComparePage(workspace.flow)
     found = []
     for shown in (page, compare):
         shown.resize(1080, 768)

@@ -28,14 +28,14 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
@@ -98,7 +98,7 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     fill(library, count)
     library.close()
     library = LockedLibrary(PROFILE, place, ports.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports, Navigator())
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports)
 
 
 def _no_transport() -> object:
@@ -141,7 +141,7 @@ def timed(name: str, work: object, bound: float) -> Figure:
 
 def subjects(workspace: Workspace, count: int) -> list[Figure]:
     """The Subjects page."""
-    page = build_subjects_page(workspace)
+    page = SubjectsPage(workspace.flow)
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.list, count) + scrolling(page, page.list)
@@ -168,7 +168,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
         for number, moment in enumerate(moments)
     ]
     ResponseCache(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
-    page = build_cohort_page(workspace)
+    page = CohortPage(workspace.flow)
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.heat, count, COHORT_MS) + scrolling(page, page.heat)

@@ -31,12 +31,11 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -161,9 +160,9 @@ def first_paint(recordings: int, folder: Path) -> bool:
     profile = Profile("p1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
     vault.set(profile.api_key_name, "key")
     tasks, library = TaskOwner(), Library(folder / "library", bytes(range(32)))
-    workspace = Workspace(profile, library, open_budget(profile, library), tasks, ports, Navigator())
+    workspace = Workspace(profile, library, open_budget(profile, library), tasks, ports)
     body = read_of(recordings, 1).model_dump_json(by_alias=True)
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     page.resize(1080, 768)
     page.show()
     QApplication.processEvents()

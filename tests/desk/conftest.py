@@ -27,7 +27,6 @@ from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
 from vbdesk.clock import SystemClock
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.app import Desk
@@ -300,7 +299,7 @@ def workspace(ports, profile, tasks, qtbot):
     """An open profile with an empty library; its sync worker does not run."""
     ports.keyring.set(profile.api_key_name, "right-key")
     library = open_library(profile, ports)
-    opened = Workspace(profile, library, open_budget(profile, library), tasks, ports, Navigator())
+    opened = Workspace(profile, library, open_budget(profile, library), tasks, ports)
     yield opened
     qtbot.waitUntil(lambda: not tasks.busy)
     opened.close()

@@ -98,7 +98,8 @@ def test_another_service_keeps_its_own_name(managed):
 def test_a_profile_with_a_set_name_is_not_renamed(managed, profile, qtbot, tasks):
     store = ProfileStore(managed.config_dir)
     store.save(profile)
-    flow = Flow(DeskContext(managed, profile, SimpleNamespace(erased=0), None, None, SyncState(None)), tasks, tasks)
+    library = SimpleNamespace(erased=0, erasures=None)
+    flow = Flow(DeskContext(managed, profile, library, None, None, SyncState(None), None), tasks, tasks)
     run = flow.commands.do(RenameProfile(profile.profile_id, "Mine"))
     with qtbot.waitSignal(run.ended) as ended:
         pass

@@ -212,7 +212,7 @@ def flow_of(library, tasks, clock=None):
     """What pages read and change, without a service."""
     sync = SyncState(UnknownNetwork())
     sync.settings = library.settings()
-    return Flow(DeskContext(SimpleNamespace(clock=clock), PROFILE, library, None, None, sync), tasks)
+    return Flow(DeskContext(SimpleNamespace(clock=clock), PROFILE, library, None, None, sync, None), tasks)
 
 
 def test_the_page_names_the_copies_that_stay(required, waiting, hand_over, clock):

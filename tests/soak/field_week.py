@@ -49,10 +49,9 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import TaskOwner
+from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.shell.view_models import outbox_view_model
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.ui.cells import StateCell
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -183,8 +182,8 @@ class Page:
             network=UnknownNetwork,
         )
         budget = open_budget(profile, laptop.library)
-        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, ports, Navigator())
-        self._shown = outbox_view_model(self._workspace)
+        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, ports)
+        self._shown = OutboxViewModel(self._workspace.flow)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
         laptop.sync_worker = self._workspace._sync_worker

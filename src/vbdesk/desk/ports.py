@@ -22,6 +22,7 @@ from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.system_notification import notify_system
 from vbdesk.desk.system_printer import PrintJob, SystemPrinters
 from vbdesk.outbox.library.managed_policy import ManagedPolicy, read_policy
+from vbdesk.outbox.library.pending_erasures import PendingErasure
 from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
@@ -47,6 +48,9 @@ class AccountConnection(Protocol):
 
     def check_now(self) -> None:
         """Ask the service at once for everything that waits for it. From any thread."""
+
+    def erase_at_service(self, owed: PendingErasure) -> None:
+        """Erase a recording at the service on this computer. Blocks; raises LocalServiceFailed."""
 
     def open_login_page(self) -> None:
         """Open the network's login page in the browser."""

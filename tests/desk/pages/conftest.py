@@ -19,7 +19,7 @@ from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import ValueInterpretation, VocalFeature
 from vbdesk.desk.account.page import AccountPage
-from vbdesk.desk.shell.all_pages import build_account_page, build_outbox_page
+from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND
@@ -216,7 +216,7 @@ def open_listed(workspace, qtbot):
     opened = []  # a page that only Qt knows could be collected while it is shown
 
     def make(build, count: int):
-        page = build(workspace)
+        page = build(workspace.flow)
         opened.append(page)
         qtbot.addWidget(page)
         page.resize(1080, 768)
@@ -231,7 +231,7 @@ def open_listed(workspace, qtbot):
 @pytest.fixture
 def open_outbox(open_listed):
     """Open the Outbox and wait until it shows `count` recordings."""
-    return partial(open_listed, build_outbox_page)
+    return partial(open_listed, OutboxPage)
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def account(workspace, ports, profile, qtbot) -> AccountPage:
     store.save(profile)
     store.save(Profile("p2", "This computer", "local", None, "acc-2"))
     ports.keyring.set("profile/p2/api-key", "other")
-    page = build_account_page(workspace)
+    page = AccountPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(None)

@@ -24,7 +24,6 @@ from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.cohort.view_model import CohortRead
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
-from vbdesk.desk.shell.all_pages import build_cohort_page
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.response_cache import KEPT_COHORT, ResponseCache
 from vbdesk.outbox.library.states import OutboxState
@@ -160,7 +159,7 @@ def test_the_table_is_tidy_and_holds_scores_only_on_demand():
 @pytest.fixture
 def open_page(workspace, qtbot):
     def make(count: int | None) -> CohortPage:
-        page = build_cohort_page(workspace)
+        page = CohortPage(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()

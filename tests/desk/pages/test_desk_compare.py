@@ -14,13 +14,12 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
-from vbdesk.desk.compare.view_model import PairPlayback, PairRead
+from vbdesk.desk.compare.page import ComparePage
+from vbdesk.desk.compare.view_model import CompareViewModel, PairPlayback, PairRead
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.repeatability import feature_repeatability
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import moment_of
-from vbdesk.desk.shell.all_pages import build_compare_page
-from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.course_corrections import CorrectionReason
@@ -182,7 +181,7 @@ def open_page(workspace, qtbot):
     pages = []
 
     def make(left: RecordingRoute, right: RecordingRoute):
-        page = build_compare_page(workspace)
+        page = ComparePage(workspace.flow)
         pages.append(page)
         qtbot.addWidget(page)
         page.resize(1080, 768)
@@ -242,7 +241,7 @@ def test_both_sounds_have_one_scale_of_time(opened):
 
 
 def test_both_sounds_have_one_scale_of_loudness(workspace, pair, qtbot):
-    model, pictures = compare_view_model(workspace), {}
+    model, pictures = CompareViewModel(workspace.flow), {}
     model.pictured.connect(lambda side, picture: pictures.update({side: picture}))
     model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))
     qtbot.waitUntil(lambda: len(pictures) == 2)
@@ -265,7 +264,7 @@ def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qt
 
 
 def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, pair, qtbot, monkeypatch):
-    model, read, loaded, reads = compare_view_model(workspace), workspace.library.audio, [], []
+    model, read, loaded, reads = CompareViewModel(workspace.flow), workspace.library.audio, [], []
     read_twice = threading.Event()
     monkeypatch.setattr(workspace.library, "audio", lambda take_id: read_twice.wait(HANGS_S) and read(take_id))
     here = PairRead.here
@@ -284,7 +283,7 @@ def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, 
 
 def test_sounds_that_come_late_are_those_of_the_pair_that_is_shown(workspace, pair, qtbot, monkeypatch):
     """Swapped while the sounds are read, each side would have played the other recording."""
-    model, read, go_on = compare_view_model(workspace), workspace.library.audio, threading.Event()
+    model, read, go_on = CompareViewModel(workspace.flow), workspace.library.audio, threading.Event()
     monkeypatch.setattr(workspace.library, "audio", lambda take_id: go_on.wait(HANGS_S) and read(take_id))
     left, right = (RecordingRoute(take_id=take_id) for take_id in pair)
     model.open(ComparisonRoute(left, right))

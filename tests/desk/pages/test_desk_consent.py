@@ -5,7 +5,8 @@ import time
 import pytest
 
 from vbdesk.desk.account.recording_rules import SettingsRead
-from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.ui.cells import LabelCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
@@ -34,7 +35,7 @@ def notes(row):
 @pytest.fixture
 def subject_page(workspace, network, trajectory_answer, qtbot):
     network.trajectories[SUBJECT] = [trajectory_answer]
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(1080, 768)
     page.show()
@@ -71,7 +72,7 @@ def test_off_no_list_says_anything(shelf, open_outbox, workspace):
 
 def test_a_result_says_whether_consent_is_noted(shelf, workspace, pulse_job, qtbot):
     take_id = shelf.put("ward4-1", OutboxState.DONE, job=pulse_job)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(RecordingRoute(take_id=take_id))

@@ -18,7 +18,7 @@ RECORD = "record"  # needs a microphone: see tests/desk/record
 
 @pytest.mark.parametrize("spec", [spec for spec in PAGES if spec.key != RECORD], ids=lambda spec: spec.key)
 def test_every_control_has_a_name(workspace, qtbot, spec):
-    page = spec.build(workspace)
+    page = spec.build(workspace, None)
     qtbot.addWidget(page)
     page.resize(1280, 800)
     page.show()

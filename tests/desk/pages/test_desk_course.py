@@ -9,14 +9,13 @@ import pytest
 from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.cohort.view_model import CohortViewModel
+from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.course_actions import CorrectionRead, CourseChange
-from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
-from vbdesk.desk.shell.view_models import (
-    cohort_view_model,
-    compare_view_model,
-    subject_view_model,
-    subjects_view_model,
-)
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subject.view_model import SubjectViewModel
+from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.course_corrections import CorrectionReason
@@ -63,7 +62,7 @@ def keep(workspace, answer, points, group_id):
 @pytest.fixture
 def open_result(workspace, qtbot):
     def make(**place):
-        page = build_result_page(workspace)
+        page = ResultPage(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()
@@ -77,7 +76,7 @@ def open_result(workspace, qtbot):
 @pytest.fixture
 def open_subject(workspace, qtbot):
     def make(group_id, count):
-        page = build_subject_page(workspace)
+        page = SubjectPage(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()
@@ -264,8 +263,8 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
 @pytest.fixture
 def counts(workspace, qtbot):
     """What the view models of Subjects, Subject, Compare and Cohort say about a subject, once each is up to date."""
-    subjects, cohort = subjects_view_model(workspace), cohort_view_model(workspace)
-    subject, compare = subject_view_model(workspace), compare_view_model(workspace)
+    subjects, cohort = SubjectsViewModel(workspace.flow), CohortViewModel(workspace.flow)
+    subject, compare = SubjectViewModel(workspace.flow), CompareViewModel(workspace.flow)
     for each in (subjects, cohort, subject, compare):
         each.setParent(workspace)
     subjects.show()
@@ -350,7 +349,7 @@ def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspa
     first, second = (library.of_job(job_id) for job_id in course[:2])
     if listed:  # by the service, which has not done the correction when the list was read
         network.add_group(A, jobs=3, latest=second.recorded_at.replace(microsecond=0))
-    subjects = subjects_view_model(workspace)
+    subjects = SubjectsViewModel(workspace.flow)
     subjects.setParent(workspace)
 
     def last_is(moment):

@@ -14,7 +14,8 @@ from fhir_double import BASE, FhirDouble, outcome
 
 from vbdesk.client.fhir import BasicLogin, FhirServer, StoredLogin, host_in_log
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.shell.all_pages import build_subject_page, build_subjects_page
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.outbox.library.consent import ConsentKind
 
 PASSWORD = "s3cret-pass-word"
@@ -53,7 +54,7 @@ def page(shelf, service, open_listed, qtbot):
     """Two subjects that the service knows, and one that it does not."""
     for group_id in ("a-1", "b-1", "never-sent"):
         shelf.put(group_id)
-    page = open_listed(build_subjects_page, 3)
+    page = open_listed(SubjectsPage, 3)
     qtbot.waitUntil(page.sending.action.isVisible)
     return page
 
@@ -152,7 +153,7 @@ def test_a_slow_server_can_be_stopped(page, server, workspace, qtbot):
 def test_without_a_configured_server_there_is_no_entry(shelf, service, open_listed, ports, profile, workspace, qtbot):
     ports.keyring.delete(profile.fhir_login_name)
     shelf.put("a-1")
-    page = open_listed(build_subjects_page, 1)
+    page = open_listed(SubjectsPage, 1)
     page.sending.look()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert not page.sending.action.isVisible()
@@ -160,7 +161,7 @@ def test_without_a_configured_server_there_is_no_entry(shelf, service, open_list
 
 def test_one_subject_is_sent_from_its_page(shelf, service, workspace, server, qtbot):
     shelf.put("a-1")
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened("a-1")

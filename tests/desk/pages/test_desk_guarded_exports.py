@@ -5,7 +5,8 @@ from pypdf import PdfReader
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from vbdesk.desk.shell.all_pages import build_result_page, build_subjects_page
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.states import OutboxState
 
@@ -34,7 +35,7 @@ def entry(menu, words):
 def test_one_recording_becomes_a_pdf(shelf, service, workspace, pulse_job, gui_guard, choose, tmp_path, qtbot):
     guard, _ = gui_guard
     take_id = shelf.put("a-1", OutboxState.DONE, job=pulse_job)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(RecordingRoute(take_id=take_id, group_id="a-1"))
@@ -52,7 +53,7 @@ def test_a_selection_becomes_one_pdf(shelf, service, open_listed, gui_guard, cho
     guard, _ = gui_guard
     for group_id in ("a-1", "b-1"):
         shelf.put(group_id)
-    page = open_listed(build_subjects_page, 2)
+    page = open_listed(SubjectsPage, 2)
     entry(page.export_menu, "One report over time (PDF)").trigger()
     choose(tmp_path)
     qtbot.waitUntil(page.banner.print_button.isVisible)

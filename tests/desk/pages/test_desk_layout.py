@@ -9,10 +9,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices, QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QVBoxLayout, QWidget
 
+from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.result.sign_rows import SignRows, SignRowView
-from vbdesk.desk.shell.all_pages import build_cohort_page, build_result_page, build_subject_page
 from vbdesk.desk.shell.reading_language import show_in
+from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.fields import TickBox
@@ -45,7 +47,7 @@ def test_at_200_percent_text_the_outbox_keeps_the_actions_of_rows_and_of_the_bar
 
 def test_the_subject_column_of_the_cohort_stays_readable(shelf, workspace, qtbot, pulse_job):
     shelf.put(LONG_NAME, OutboxState.DONE, job=pulse_job)
-    page = build_cohort_page(workspace)
+    page = CohortPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(960, 608)
     page.show()
@@ -96,7 +98,7 @@ def test_words_of_a_tick_break_into_lines(qtbot):
 
 def test_level_badges_are_in_the_middle_of_their_rows(shelf, workspace, qtbot, pulse_job):
     take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(1080, 768)
     page.show()
@@ -122,7 +124,7 @@ def test_the_account_page_has_sections_that_lead_to_their_cards(account, qtbot):
 
 def test_the_subject_page_leads_back_and_keeps_its_head_low(network, workspace, asked, trajectory_answer, qtbot):
     network.trajectories[LONG_NAME] = [trajectory_answer | {"group_id": LONG_NAME}]
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(960, 608)
     page.show()

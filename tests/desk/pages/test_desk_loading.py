@@ -7,8 +7,11 @@ import pytest
 
 from patience import HANGS_S
 from vbdesk.desk.cohort.cohort_cache import CohortCache
+from vbdesk.desk.cohort.page import CohortPage
+from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.outbox.rows import Show
-from vbdesk.desk.shell.all_pages import build_cohort_page, build_outbox_page, build_subject_page, build_subjects_page
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -34,7 +37,7 @@ def gate(monkeypatch):
 @pytest.fixture
 def open_page(workspace, qtbot):
     def make(build, argument=None):
-        page = build(workspace)
+        page = build(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()
@@ -51,7 +54,7 @@ def says(page, words):
 
 def test_the_outbox_loads_before_it_says_that_it_is_empty(workspace, gate, open_page, qtbot):
     opened = gate(workspace.library, "changes_since")
-    page = open_page(build_outbox_page)
+    page = open_page(OutboxPage)
     assert says(page, "Loading The recordings are being read.")
     page.segment.choose(Show.DONE)
     page.view_model.choose(Show.DONE)
@@ -67,7 +70,7 @@ def test_the_outbox_loads_before_it_says_that_it_is_empty(workspace, gate, open_
 def test_a_long_outbox_loads_and_then_shows_its_recordings(workspace, shelf, gate, open_page, qtbot):
     shelf.put("ward4-0172", OutboxState.WAITING)
     opened = gate(workspace.library, "changes_since")
-    page = open_page(build_outbox_page)
+    page = open_page(OutboxPage)
     assert says(page, "Loading")
     opened.set()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 1)
@@ -79,13 +82,13 @@ def test_an_outbox_that_cannot_be_read_does_not_load_for_ever(workspace, monkeyp
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(workspace.library, "changes_since", refuse)
-    page = open_page(build_outbox_page)
+    page = open_page(OutboxPage)
     qtbot.waitUntil(lambda: says(page, "This list could not be read"))
 
 
 def test_the_subjects_load_before_it_is_said_that_there_are_none(workspace, gate, open_page, qtbot):
     opened = gate(workspace.library, "list")
-    page = open_page(build_subjects_page)
+    page = open_page(SubjectsPage)
     page.view_model.look_for("ward4")
     assert says(page, "Loading The subjects are being read.")
     page.view_model.look_for("")
@@ -96,7 +99,7 @@ def test_the_subjects_load_before_it_is_said_that_there_are_none(workspace, gate
 
 def test_the_subjects_load_while_the_service_is_asked_for_the_first_time(gate, network, open_page, qtbot):
     opened = gate(network, "answer")
-    page = open_page(build_subjects_page)
+    page = open_page(SubjectsPage)
     qtbot.waitUntil(lambda: page.view_model.data.complete)
     assert says(page, "Loading")
     opened.set()
@@ -105,14 +108,14 @@ def test_the_subjects_load_while_the_service_is_asked_for_the_first_time(gate, n
 
 def test_a_service_that_cannot_be_reached_ends_the_loading_of_the_subjects(network, open_page, qtbot):
     network.up = False
-    page = open_page(build_subjects_page)
+    page = open_page(SubjectsPage)
     qtbot.waitUntil(lambda: says(page, "No subjects yet"))
     assert "on this computer" in page.banner.words()
 
 
 def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate, open_page, qtbot):
     opened = gate(CohortCache, "_read_library")
-    page = open_page(build_cohort_page)
+    page = open_page(CohortPage)
     assert says(page, "Loading The results are being read.")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "Nobody to show yet"))
@@ -120,7 +123,7 @@ def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate,
 
 def test_a_subject_loads_until_the_first_answer(gate, network, open_page, qtbot):
     opened = gate(network, "answer")
-    page = open_page(build_subject_page, "ward4-0172")
+    page = open_page(SubjectPage, "ward4-0172")
     assert says(page, "Loading Reading the trajectory.")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "Nothing to show yet"))

@@ -9,12 +9,15 @@ import pytest
 from PySide6.QtCore import Qt
 
 from patience import HANGS_S
+from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.view_model import WriteTable
 from vbdesk.desk.flow.commands import CommandOutcome, Done
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.models.result_source import ResultSource
-from vbdesk.desk.shell.all_pages import build_cohort_page, build_result_page, build_subject_page, build_subjects_page
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
@@ -98,7 +101,7 @@ def known(network, trajectory_answer, pulse_job, shelf, workspace):
 @pytest.fixture
 def subject(workspace, known, qtbot):
     qtbot.waitUntil(lambda: workspace.sync.counts[OutboxState.DONE] == 2)
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(1080, 768)
     page.show()
@@ -187,7 +190,7 @@ def test_closing_a_refused_correction_asks_the_service_nothing(subject, workspac
 def test_a_result_says_that_it_cannot_be_read_also_after_an_offer_of_undo_was_closed(
     known, workspace, monkeypatch, qtbot
 ):
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(1080, 768)
     page.show()
@@ -339,7 +342,7 @@ def test_try_again_asks_the_service_while_an_export_is_under_way(
     shelf, service, open_listed, workspace, tmp_path, monkeypatch, qtbot
 ):
     shelf.put("a-1")
-    page = open_listed(build_subjects_page, 1)
+    page = open_listed(SubjectsPage, 1)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     exports = page.export_menu.work
     with held(monkeypatch, workspace.library.responses, "trajectories"):
@@ -355,7 +358,7 @@ def test_try_again_asks_the_service_while_an_export_is_under_way(
 
 def test_the_cohort_offers_to_read_more_after_a_message_was_closed(shelf, service, workspace, pulse_job, qtbot):
     shelf.put("a-1", OutboxState.DONE, job=pulse_job)
-    page = build_cohort_page(workspace)
+    page = CohortPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(None)

@@ -10,12 +10,10 @@ from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device
 from vbdesk.desk.account.profiles import RenameProfile
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
-from vbdesk.desk.shell.view_models import (
-    outbox_view_model,
-    subject_view_model,
-    subjects_view_model,
-)
+from vbdesk.desk.subject.view_model import SubjectViewModel
+from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.consent import ConsentKind, ConsentState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
@@ -51,7 +49,7 @@ def both_of(monkeypatch, qtbot):
 
 def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
     shelf.put("ward4-1")
-    model = subjects_view_model(workspace)
+    model = SubjectsViewModel(workspace.flow)
     model.show()
     qtbot.waitUntil(lambda: [row.key for row in model.data.rows] == ["ward4-1"])
     with both_of(workspace.library.subject_notes, "keep"):
@@ -61,7 +59,7 @@ def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
 
 
 def test_a_withdrawal_comes_after_the_consent_it_withdraws(workspace, both_of):
-    subject = subject_view_model(workspace)
+    subject = SubjectViewModel(workspace.flow)
     subject.consent.open("ward4-1")
     with both_of(workspace.library.consents, "_note"):
         subject.consent.give(ConsentKind.BOTH)
@@ -70,7 +68,7 @@ def test_a_withdrawal_comes_after_the_consent_it_withdraws(workspace, both_of):
 
 
 def test_the_queue_stays_paused_if_that_was_last(workspace, both_of):
-    outbox = outbox_view_model(workspace)
+    outbox = OutboxViewModel(workspace.flow)
     with both_of(workspace.library, "change_settings"):
         outbox.actions.pause(False)
         outbox.actions.pause(True)

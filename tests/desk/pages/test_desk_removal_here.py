@@ -143,7 +143,7 @@ def test_a_service_that_cannot_erase_now_is_said_and_asked_again(opened, workspa
     assert DESTROYED not in page.notice.words()
     assert [owed.take_id for owed in workspace.library.erasures.due()] == [take_id]
     eraser.fails = False
-    workspace.erasures.run()
+    workspace.flow.erasures.run()
     qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
     assert workspace.library.erasures.due() == []
 
@@ -152,7 +152,7 @@ def test_what_a_crash_left_is_erased_when_the_profile_opens_again(opened, worksp
     page, take_id = opened()
     workspace.library.discard(take_id, at_once=True)  # and the desk ends before it calls the service
     assert eraser.asked == []
-    workspace.erasures.run()
+    workspace.flow.erasures.run()
     qtbot.waitUntil(lambda: workspace.library.erasures.due() == [])
     assert [asked[2] for asked in eraser.asked] == [False]
     assert DESTROYED not in page.notice.words(), "nobody has asked for it in this page"

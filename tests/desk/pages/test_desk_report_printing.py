@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QApplication, QDialog
 
 import vbdesk.desk.models.report_menus as report_menus
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_look import ReportLook, report_look
 from vbdesk.desk.models.subjects_export import MOST_PRINTED
-from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page, build_subjects_page
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.system_printer import PrintingFailed, PrintJob
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.states import OutboxState
@@ -79,7 +81,7 @@ def result_page(shelf, service, workspace, pulse_job, qtbot):
     """The result of subject a-1, who has a name here."""
     workspace.library.subject_notes.keep("a-1", SubjectNote(alias=NAME))
     take_id = shelf.put("a-1", OutboxState.DONE, job=pulse_job)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.resize(1180, 800)
     page.show()
@@ -187,7 +189,7 @@ def test_what_was_asked_for_is_printed_although_another_subject_is_shown_by_then
 
 
 def test_paper_and_look_are_those_that_were_chosen(result_page, workspace, printers, printed, dialog, qtbot):
-    workspace.look.choose(Look.PRINT)
+    report_look(workspace.flow).choose(Look.PRINT)
     result_page.print_action.trigger()
     found = dialog()
     found.device.setPageSize(QPageSize(QPageSize.PageSizeId.Letter))
@@ -202,7 +204,7 @@ def test_a_selection_is_printed_as_one_document_and_says_who_is_left_out(
 ):
     for group_id in ("a-1", "b-1", "never-sent"):
         shelf.put(group_id)
-    page = open_listed(build_subjects_page, 3)
+    page = open_listed(SubjectsPage, 3)
     page.export_menu.print_action.trigger()
     found = dialog()
     assert found.windowTitle() == "Print the report of 3 subjects"
@@ -216,7 +218,7 @@ def test_a_selection_is_printed_as_one_document_and_says_who_is_left_out(
 
 def test_a_selection_that_is_too_long_is_not_begun(shelf, open_listed, printers, qtbot):
     shelf.put("a-1")
-    page = open_listed(build_subjects_page, 1)
+    page = open_listed(SubjectsPage, 1)
     page.export_menu._chosen = lambda: lambda: [f"s-{number}" for number in range(MOST_PRINTED + 1)]
     page.export_menu.print_report()
     assert "is too long to be printed from here" in settled(page, qtbot)
@@ -225,7 +227,7 @@ def test_a_selection_that_is_too_long_is_not_begun(shelf, open_listed, printers,
 
 def test_the_subject_page_prints_what_its_card_says(shelf, service, workspace, printed, dialog, tmp_path, qtbot):
     shelf.put("a-1")
-    page = build_subject_page(workspace)
+    page = SubjectPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened("a-1")
@@ -265,12 +267,11 @@ def test_a_printer_that_takes_nothing_is_reported(result_page, printers, printed
     assert audited(workspace) == [] and not result_page.printing.busy
 
 
-def test_the_look_is_remembered_and_a_choice_wins_over_what_is_read_late(tasks, tmp_path, qtbot):
-    store = PreferenceStore(tmp_path / "config")
-    look, later = ReportLook(store, tasks), ReportLook(store, tasks)
-    look.read()
+def test_the_look_is_remembered_and_a_choice_wins_over_what_is_read_late(program, ports, qtbot):
+    store = PreferenceStore(ports.config_dir)
+    look = ReportLook(program)
     look.choose(Look.SAFE)
     qtbot.waitUntil(lambda: store.load().report_look is Look.SAFE)
     assert look.current is Look.SAFE
-    later.read()
+    later = ReportLook(program)
     qtbot.waitUntil(lambda: later.current is Look.SAFE)

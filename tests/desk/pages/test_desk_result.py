@@ -14,7 +14,6 @@ from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
-from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
@@ -26,7 +25,7 @@ def open_page(workspace, qtbot):
     """Open the page on a recording and wait for the result."""
 
     def make(recording: RecordingRoute, *, wait: bool = True) -> ResultPage:
-        page = build_result_page(workspace)
+        page = ResultPage(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()

@@ -14,7 +14,7 @@ from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.models.result_text import reading_of
-from vbdesk.desk.shell.all_pages import build_result_page
+from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
@@ -33,7 +33,7 @@ def open_page(workspace, qtbot):
     pages = []
 
     def make(recording: RecordingRoute, *, wait: bool = True):
-        page = build_result_page(workspace)
+        page = ResultPage(workspace.flow)
         pages.append(page)
         qtbot.addWidget(page)
         page.resize(1080, 768)

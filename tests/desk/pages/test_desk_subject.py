@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.trajectory_text import sentence_of, subject_of
 from vbdesk.outbox.library.states import OutboxState
@@ -26,7 +25,7 @@ def open_page(workspace, qtbot):
     pages = []
 
     def make(group_id: str) -> SubjectPage:
-        page = build_subject_page(workspace)
+        page = SubjectPage(workspace.flow)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()

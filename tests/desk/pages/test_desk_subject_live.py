@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 from patience import HANGS_S
 from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.shell.all_pages import build_subject_page
+from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
@@ -76,7 +76,7 @@ def changes_answer():
 @pytest.fixture
 def page(workspace, service, qtbot):
     """The page, not opened yet."""
-    made = build_subject_page(workspace)
+    made = SubjectPage(workspace.flow)
 
     def settle(closing):
         service.gate.set()

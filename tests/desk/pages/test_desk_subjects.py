@@ -13,7 +13,7 @@ from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
-from vbdesk.desk.shell.all_pages import build_subjects_page
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -24,7 +24,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 @pytest.fixture
 def open_page(open_listed):
-    return partial(open_listed, build_subjects_page)
+    return partial(open_listed, SubjectsPage)
 
 
 def names(page):
@@ -87,7 +87,7 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     kept = ResponseCache(workspace.library.store)
     qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
     network.up = False
-    again = build_subjects_page(workspace)
+    again = SubjectsPage(workspace.flow)
     qtbot.addWidget(again)
     again.opened(None)
     qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
@@ -116,7 +116,7 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
         return read(name)
 
     monkeypatch.setattr(workspace.library.responses, "read", late)
-    again = build_subjects_page(workspace)
+    again = SubjectsPage(workspace.flow)
     qtbot.addWidget(again)
     again.opened(None)
     qtbot.waitUntil(begun.is_set)

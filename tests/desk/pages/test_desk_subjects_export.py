@@ -4,9 +4,10 @@ import csv
 
 from pypdf import PdfReader
 
+from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.models.reports import export_fault
-from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
+from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.letterhead import Letterhead
 
@@ -20,7 +21,7 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     shelf.put("a-1", OutboxState.DONE, job=pulse_job, device="Studio Mic", protocol="counting")
     shelf.put("b-1")
     shelf.put("never-sent")
-    page = open_listed(build_subjects_page, 3)
+    page = open_listed(SubjectsPage, 3)
     page.export_menu.wanted.emit("csv", str(tmp_path))
     qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
     assert "does not know 1 of the chosen ones" in page.banner.words()
@@ -39,7 +40,7 @@ def test_a_selection_becomes_one_report_with_the_letterhead(
     workspace.library.letterhead.keep(Letterhead("Praxis am Markt", ("Markt 1",)))
     shelf.put("a-1", OutboxState.DONE, job=pulse_job)
     shelf.put("b-1")
-    page = open_listed(build_subjects_page, 2)
+    page = open_listed(SubjectsPage, 2)
     page.export_menu.wanted.emit("pdf", str(tmp_path))
     qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
     [file] = tmp_path.glob("vbdesk-pdf-*/*")
@@ -51,7 +52,7 @@ def test_a_selection_becomes_one_report_with_the_letterhead(
 def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path, qtbot):
     for group_id in ("a-1", "b-1"):
         shelf.put(group_id)
-    page = open_listed(build_subjects_page, 2)
+    page = open_listed(SubjectsPage, 2)
     page.search.setText("b-")
     page.export_menu.export("bids", str(tmp_path))
     qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
@@ -62,7 +63,7 @@ def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path
 
 def test_without_the_service_nothing_is_written_and_the_reason_is_said(shelf, service, open_listed, tmp_path, qtbot):
     shelf.put("a-1")
-    page = open_listed(build_subjects_page, 1)
+    page = open_listed(SubjectsPage, 1)
     service.up = False
     page.export_menu.export("csv", str(tmp_path))
     qtbot.waitUntil(lambda: page.banner.isVisible() and "Reading" not in page.banner.words())
@@ -73,7 +74,7 @@ def test_without_the_service_nothing_is_written_and_the_reason_is_said(shelf, se
 def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace, pulse_job, tmp_path, qtbot):
     shelf.put("a-1", OutboxState.DONE, job=pulse_job)
     shelf.put("b-1")
-    page = build_cohort_page(workspace)
+    page = CohortPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(None)

@@ -13,7 +13,7 @@ from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
-from vbdesk.desk.shell.all_pages import build_result_page
+from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.imports.speaker_checks import confirm_voice
@@ -39,7 +39,7 @@ def test_the_result_asks_whether_it_is_the_right_person(shelf, workspace, pulse_
     take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     limit = comparison_rules().unlike_below
     find(workspace.library, take_id, limit - 0.1 if below else limit + 0.1)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(RecordingRoute(take_id=take_id))
@@ -54,7 +54,7 @@ def test_the_result_asks_whether_it_is_the_right_person(shelf, workspace, pulse_
 def test_yes_it_is_this_person_ends_the_question_for_good(shelf, workspace, pulse_job, qtbot):
     take_id, library = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job), workspace.library
     find(library, take_id, comparison_rules().unlike_below - 0.1)
-    page = build_result_page(workspace)
+    page = ResultPage(workspace.flow)
     qtbot.addWidget(page)
     page.show()
     page.opened(RecordingRoute(take_id=take_id))

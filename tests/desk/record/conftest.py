@@ -8,7 +8,6 @@ import pytest
 
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
-from vbdesk.desk.shell.view_models import intake_view_model, record_view_model, take_review_view_model
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
@@ -79,8 +78,7 @@ def open_page(qtbot, workspace, microphone):
     opened = []
 
     def make(check=quick_check, size=(1080, 740)) -> User:
-        model = record_view_model(workspace, count_in_s=0)
-        page = RecordPage(model, take_review_view_model(workspace, check), intake_view_model(workspace))
+        page = RecordPage(workspace.flow, count_in_s=0, check=check)
         qtbot.addWidget(page)
         page.resize(*size)
         page.show()

@@ -15,8 +15,7 @@ from vbdesk.clock import utc_now
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.record.check_text import CheckSource, Origin
-from vbdesk.desk.record.view_model import RecordPhase
-from vbdesk.desk.shell.view_models import record_view_model
+from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
@@ -274,7 +273,7 @@ def test_a_meter_without_a_microphone_says_nothing_while_a_recording_begins(user
 
 
 def test_the_count_in_can_be_called_off(qtbot, workspace):
-    model = record_view_model(workspace)
+    model = RecordViewModel(workspace.flow)
     model.setup.start()
     model.setup.set_subject("ward4-0172")
     qtbot.waitUntil(lambda: model.setup.ready)
@@ -287,7 +286,7 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
 
 
 def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, speech):
-    model = record_view_model(workspace, count_in_s=2)
+    model = RecordViewModel(workspace.flow, count_in_s=2)
     counts, takes = [], []
     model.counted.connect(counts.append)
     model.took.connect(takes.append)
@@ -321,7 +320,7 @@ def test_closing_in_the_middle_keeps_what_was_said(qtbot, user):
 
 
 def test_a_take_that_ends_after_its_page_is_gone_is_kept(qtbot, workspace, microphone):
-    model = record_view_model(workspace, count_in_s=0)
+    model = RecordViewModel(workspace.flow, count_in_s=0)
     model.setup.start()
     model.setup.set_subject("ward4-0172")
     qtbot.waitUntil(lambda: model.setup.ready)

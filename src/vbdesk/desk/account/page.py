@@ -21,7 +21,6 @@ from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner
@@ -77,7 +76,6 @@ class AccountPage(QWidget):
     def __init__(
         self,
         flow: Flow,
-        navigator: Navigator,
         app_lock: AppLock | None = None,
         reading: ReadingChoice | None = None,
         parent: QWidget | None = None,
@@ -87,7 +85,7 @@ class AccountPage(QWidget):
         super().__init__(parent)
         self.setObjectName("page")
         self._flow, self._profile, self._sync = flow, flow.context.profile, flow.context.sync
-        self._navigator, self._lock, self._reading = navigator, app_lock, reading
+        self._navigator, self._lock, self._reading = flow.navigator, app_lock, reading
         self.content, self._test_of_key = flow.screen(self), flow.screen(self)
         self._lines: tuple[ProfileLine, ...] = ()
         self._renaming: str | None = None

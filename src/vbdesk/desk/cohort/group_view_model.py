@@ -237,8 +237,8 @@ class CohortGroupViewModel(QObject):
     changed = Signal(object)
     groups_changed = Signal(object)
 
-    def __init__(self, flow: Flow) -> None:
-        super().__init__()
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self.table = CellTable(_headings(), self)
         self._screen = flow.screen(self)
         self._screen.changed.connect(self._show)

@@ -11,6 +11,7 @@ from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, heading_of
 from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Progress
 from vbdesk.desk.models.report_menus import SubjectsMenu
 from vbdesk.desk.ui.banner import Banner
@@ -44,14 +45,12 @@ _UNREAD, _PROGRESS = "unread", "progress"  # topics of messages
 class CohortPage(QWidget):
     """All subjects, or one group as a cohort."""
 
-    def __init__(self, view_model: CohortViewModel, group: CohortGroupViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
-        self._group_model = group
-        group.setParent(self)
+        self.view_model = view_model = CohortViewModel(flow, self)
+        self._group_model = CohortGroupViewModel(flow, self)
         self.group: CohortGroupView | None = None
         self.banner = Banner()
         self.banner.float_over(self)

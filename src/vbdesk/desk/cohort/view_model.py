@@ -15,11 +15,10 @@ from vbdesk.desk.cohort.subject_summary import SubjectSummary
 from vbdesk.desk.flow.commands import Command, Done, Work
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_look import report_look
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute
@@ -144,9 +143,9 @@ class CohortViewModel(QObject):
     refreshed = Signal()
     exported = Signal(object)
 
-    def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
-        super().__init__()
-        self.flow, self.look, self._navigator = flow, look, navigator
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.flow, self.look, self._navigator = flow, report_look(flow), flow.navigator
         context = flow.context
         cache = CohortCache(context.library, context.results, context.clock.now)
         self.heat = CellTable((_("Subject"), ""), self)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout,
 from vbdesk.desk.compare.cards import MARKS, PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.result_rows import own_ranges_note
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner
@@ -32,12 +33,11 @@ _FAIR = N_("Same signals, calibration and task, and nothing to note on either so
 class ComparePage(QWidget):
     """Two recordings; the right one is compared with the left one."""
 
-    def __init__(self, view_model: CompareViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self.view_model = view_model = CompareViewModel(flow, self)
         self._reading: ComparisonReading | None = None
         self.banner = Banner()
         left, right = view_model.playback.sides

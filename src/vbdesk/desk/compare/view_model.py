@@ -14,7 +14,6 @@ from vbdesk.capture.spectrogram import shades_of, spectrogram_db
 from vbdesk.desk.compare.comparison import ComparisonReading, compare, side_of
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.reads import Asked, AskedRead, Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
@@ -232,10 +231,12 @@ class CompareViewModel(QObject):
     same_subject_changed = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, flow: Flow, navigator: Navigator, playback: PairPlayback) -> None:
-        super().__init__()
-        self._library, self._navigator, self.playback = flow.context.library, navigator, playback
-        playback.setParent(self)
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._library, self._navigator = flow.context.library, flow.navigator
+        left, right = (Playback(flow.tasks, flow.ports.player) for _side in range(2))
+        self.playback = PairPlayback(left, right)
+        self.playback.setParent(self)
         self._screen = flow.screen(self)
         self._screen.changed.connect(self._show)
         self.reading: ComparisonReading | None = None

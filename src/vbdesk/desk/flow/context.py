@@ -1,7 +1,9 @@
 """What reads and commands may use on a worker: the ports of the program, and those of an open profile."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.clock import Clock
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.ports import AccountConnection, DeskPorts
@@ -40,6 +42,7 @@ class DeskContext(ProgramContext):
         results: jobs, results and trajectories of the service.
         connection: the way to the account.
         sync: what the window knows of the queue.
+        new_recorder: makes a recorder that calls its argument with every finished take.
     """
 
     profile: Profile
@@ -47,6 +50,7 @@ class DeskContext(ProgramContext):
     results: ResultRepository
     connection: AccountConnection
     sync: SyncState
+    new_recorder: Callable[[Callable[[Take], None]], Recorder]
 
     def erased(self) -> int:  # noqa: D102
         return self.library.erased

@@ -6,8 +6,10 @@ from PySide6.QtCore import QObject, Slot
 
 from vbdesk.desk.flow.commands import Commands
 from vbdesk.desk.flow.context import DeskContext, ProgramContext
+from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.reads import Reads
 from vbdesk.desk.flow.screen import Screen
+from vbdesk.desk.flow.service_erasures import ServiceErasures
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.flow.topics import Changed, SubjectTopic
 from vbdesk.outbox.library.states import OutboxState
@@ -21,11 +23,12 @@ class ProgramFlow(QObject):
         ports: everything beyond the process.
         reads: shared by all pages.
         commands: the one writer.
+        tasks: the owner of all tasks.
     """
 
     def __init__(self, context: ProgramContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.ports = context.ports
+        self.ports, self.tasks = context.ports, tasks
         given = cast(DeskContext, context)  # what is read and done without a profile takes a ProgramContext
         self.reads = Reads(given, tasks, self)
         self.commands = Commands(given, tasks, self.reads, self)
@@ -40,11 +43,14 @@ class Flow(ProgramFlow):
 
     Attributes:
         context: what is open.
+        navigator: to ask for another page.
+        erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
     """
 
     def __init__(self, context: DeskContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(context, tasks, parent)
-        self.context = context
+        self.context, self.navigator = context, Navigator(self)
+        self.erasures = None if context.library.erasures is None else ServiceErasures(self.commands, self)
         self._done: int | None = None  # finished recordings; not counted yet
         self._cut = False
         sync = context.sync

@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.flow.tasks import Lane, TaskContext, TaskOwner
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.flow.flow import Flow, ProgramFlow
+from vbdesk.desk.models.preferences import ChangePreferences, PreferencesRead
 from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 
@@ -29,33 +29,32 @@ class ReportLook(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, store: PreferenceStore, tasks: TaskOwner, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._store = store
-        self._changes = Lane(tasks, self)
+    def __init__(self, flow: ProgramFlow) -> None:
+        super().__init__(flow)
         self._chosen = False
         self.current = Look.LIGHT
-
-    def read(self) -> None:
-        """Read what was chosen before."""
-        self._changes.run(lambda context: self._store.load(), self._on_read, name="look")
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._on_read)
+        self._screen.add(PreferencesRead())
 
     def choose(self, look: Look) -> None:
         """Take this look from now on."""
         self._chosen = True
         self._show(look)
+        self._screen.do(ChangePreferences({"report_look": look}))  # if it is not stored, it counts until the end
 
-        def work(context: TaskContext) -> Preferences:
-            return self._store.change(report_look=look)
-
-        self._changes.run(work, name="look")  # if the disk takes it not, it counts until the program ends
-
-    @Slot(object)
-    def _on_read(self, preferences: Preferences) -> None:
-        if not self._chosen:  # while it was read
+    @Slot()
+    def _on_read(self) -> None:
+        preferences = self._screen.of(PreferencesRead).value
+        if preferences is not None and not self._chosen:
             self._show(preferences.report_look)
 
     def _show(self, look: Look) -> None:
         if look is not self.current:
             self.current = look
             self.changed.emit(look)
+
+
+def report_look(flow: Flow) -> ReportLook:
+    """The chosen look of an open profile."""
+    return flow.findChild(ReportLook) or ReportLook(flow)

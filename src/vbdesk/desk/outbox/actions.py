@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.commands import (
     AcceptCopy,
     ChangeEach,
@@ -151,14 +150,13 @@ class OutboxActions(QObject):
     time_asked = Signal(object)
     undo_changed = Signal(object)
 
-    def __init__(self, flow: Flow, erasures: ServiceErasures | None) -> None:
-        """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
+    def __init__(self, flow: Flow) -> None:
         super().__init__()
-        self._flow, self._erasures = flow, erasures
+        self._flow, self._erasures = flow, flow.erasures
         self._screen = flow.screen(self)
         self._screen.changed.connect(self._show)
-        if erasures is not None:
-            erasures.failed.connect(self._on_not_confirmed)
+        if self._erasures is not None:
+            self._erasures.failed.connect(self._on_not_confirmed)
 
     def send(self, items: Iterable[RecordingItem], around: RowContext) -> None:
         """Send recordings, in the way that each needs."""

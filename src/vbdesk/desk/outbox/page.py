@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
@@ -72,12 +73,11 @@ _FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room 
 class OutboxPage(QWidget):
     """The list of recordings and their way to a result."""
 
-    def __init__(self, view_model: OutboxViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self.view_model = view_model = OutboxViewModel(flow, self)
         self._wide = False
         self.figures = FiguresCard()
         self.banner = Banner()

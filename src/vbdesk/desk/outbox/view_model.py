@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.course_actions import CourseActions
@@ -54,13 +53,13 @@ class OutboxViewModel(QObject):
     listed = Signal()
     refused = Signal(str)
 
-    def __init__(self, flow: Flow, navigator: Navigator, actions: OutboxActions, course: CourseActions) -> None:
-        super().__init__()
-        self.flow, self._navigator = flow, navigator
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.flow, self._navigator = flow, flow.navigator
         self._screen = flow.screen(self)
         self.table = CellTable(tuple(_(heading) for heading in HEADINGS), self)
-        self.actions, self.bundles, self.course = actions, Work(flow.commands), course
-        for part in (actions, self.bundles, course):
+        self.actions, self.bundles, self.course = OutboxActions(flow), Work(flow.commands), CourseActions(flow)
+        for part in (self.actions, self.bundles, self.course):
             part.setParent(self)
         self._show = Show.ALL
         self._listed: tuple[Show, OutboxData] | None = None  # what the table shows

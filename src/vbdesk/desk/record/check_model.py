@@ -76,13 +76,13 @@ class TakeReviewViewModel(QObject):
     rescued = Signal(object)
     sound_damaged = Signal(str, str)
 
-    def __init__(self, flow: Flow, playback: Playback, check: Callable[[TakeAudio], TakeCheck] | None = None) -> None:
+    def __init__(self, flow: Flow, check: Callable[[TakeAudio], TakeCheck] | None = None) -> None:
         """Make it; `check` None means the full check of a take."""
         super().__init__()
         self._flow, self._library, self._own_check = flow, flow.context.library, check
         self._screen = flow.screen(self)  # what is done with the recording under review
         self._screen.ended.connect(self._on_read)
-        self.playback = playback
+        self.playback = Playback(flow.tasks, flow.ports.player)
         self.playback.setParent(self)
         self.findings = TakeFindings(flow, self)
         self.damaged = DamagedTakesViewModel(flow, self)

@@ -9,8 +9,10 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
+from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.recorder import EndReason, Take
 from vbdesk.contract.audio_formats import AUDIO_SUFFIXES
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.sync_state import NextStep
 from vbdesk.desk.flow.tasks import Stoppable
 from vbdesk.desk.record.announcements import Announcements
@@ -23,7 +25,7 @@ from vbdesk.desk.record.import_view import ImportView
 from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
 from vbdesk.desk.record.speaker_window import SpeakerWindow
-from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
+from vbdesk.desk.record.view_model import COUNT_IN_S, RecordPhase, RecordViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.notice import NoticeAction, Tone
@@ -31,6 +33,7 @@ from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, ngettext, pgettext, translated
+from vbdesk.outbox.imports.take_check import TakeCheck
 from vbdesk.outbox.library.items import TakeMetadata
 
 _FILES = " ".join(f"*{suffix}" for suffix in (*AUDIO_SUFFIXES, ".csv"))
@@ -51,18 +54,21 @@ class RecordPage(QWidget):
 
     def __init__(
         self,
-        model: RecordViewModel,
-        review: TakeReviewViewModel,
-        intake: IntakeViewModel,
+        flow: Flow,
         parent: QWidget | None = None,
+        count_in_s: int = COUNT_IN_S,
+        check: Callable[[TakeAudio], TakeCheck] | None = None,
     ) -> None:
+        """Make it; `check` None means the full check of a take."""
         super().__init__(parent)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName(pgettext("page", "Record"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty("noRing", True)
-        self.model, self.review, self.intake = model, review, intake
+        self.model = model = RecordViewModel(flow, count_in_s)
+        self.review = review = TakeReviewViewModel(flow, check)
+        self.intake = intake = IntakeViewModel(flow)
         self.announcements = Announcements(model, review)
         for part in (model.setup, model, review, intake, self.announcements):
             part.setParent(self)

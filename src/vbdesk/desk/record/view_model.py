@@ -3,7 +3,7 @@
 import math
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -16,13 +16,13 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, InputLevels
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.protocols import ProtocolTask
-from vbdesk.capture.recorder import EndReason, Recorder, RecordingHealth, Take
+from vbdesk.capture.recorder import EndReason, RecordingHealth, Take
 from vbdesk.capture.recorder import RecordingPhase as RecorderPhase
 from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silence_advice
 from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
@@ -114,14 +114,7 @@ class RecordViewModel(QObject):
     took = Signal(object)
     failed = Signal(str)
 
-    def __init__(
-        self,
-        flow: Flow,
-        new_recorder: Callable[[Callable[[Take], None]], Recorder],
-        tasks: TaskOwner,
-        count_in_s: int = COUNT_IN_S,
-    ) -> None:
-        """Make it; `new_recorder` makes a recorder that calls its argument with every finished take."""
+    def __init__(self, flow: Flow, count_in_s: int = COUNT_IN_S) -> None:
         super().__init__()
         self.setup = setup = RecordSetupViewModel(flow)
         self._library, self._clock = flow.context.library, flow.context.clock
@@ -135,8 +128,8 @@ class RecordViewModel(QObject):
         self._monitor = Monitor(flow.context.ports.microphone)
         self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
         self._finished_takes = FinishedTakes()
-        self._recorder = new_recorder(self._finished_takes.announce)
-        self._audio = Lane(tasks, self)
+        self._recorder = flow.context.new_recorder(self._finished_takes.announce)
+        self._audio = Lane(flow.tasks, self)
         self._listening = False
         self._shown = False
         self._marks: tuple[float, ...] = ()

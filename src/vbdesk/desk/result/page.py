@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBox
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.models.report_menus import LookMenu, PrintBanner
@@ -69,12 +70,11 @@ _FIRST = N_(
 class ResultPage(QWidget):
     """The result of one recording."""
 
-    def __init__(self, view_model: ResultViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self.view_model = view_model = ResultViewModel(flow, self)
         self._reading: ResultReading | None = None
         self._speaker = -1
         self._cards: list[Card] = []

@@ -4,10 +4,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Work
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_look import report_look
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView
 from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.result.export import ResultReport
@@ -37,11 +36,12 @@ class ResultViewModel(QObject):
     changed = Signal(object, object)
     ended = Signal(object)
 
-    def __init__(self, flow: Flow, navigator: Navigator, playback: Playback, look: ReportLook) -> None:
-        super().__init__()
-        self.flow, self._context, self._navigator, self.look = flow, flow.context, navigator, look
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.flow, self._context, self._navigator, self.look = flow, flow.context, flow.navigator, report_look(flow)
         self._screen = flow.screen(self)
-        self.export, self.course, self.playback = Work(flow.commands), CourseActions(flow), playback
+        self.export, self.course = Work(flow.commands), CourseActions(flow)
+        self.playback = Playback(flow.tasks, flow.ports.player)
         for part in (self.export, self.course, self.playback):
             part.setParent(self)
         self.state = ResultState()

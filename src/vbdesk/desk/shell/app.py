@@ -17,7 +17,6 @@ from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.models.app_lock import AppLock
@@ -325,7 +324,6 @@ class Desk(QObject):
             opened.budget,
             self._tasks,
             self._ports,
-            Navigator(self),
             self,
             service_key=opened.service_key,
             app_lock=self.lock,

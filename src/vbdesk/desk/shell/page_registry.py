@@ -17,8 +17,7 @@ class PageSpec:
     Attributes:
         key: by which the navigator asks for it.
         title: makes its name in the reader's language.
-        build: makes its view model and the page. The page is made with its parent, because Qt would style it again if
-            it got the parent later.
+        build: makes the page, with its parent, because Qt would style it again if it got the parent later.
         sidebar: key of the sidebar entry to highlight; its own key for a page in the sidebar.
     """
 

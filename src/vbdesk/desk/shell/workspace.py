@@ -1,23 +1,21 @@
 """One open profile: its recordings, its way to the service, and what pages need of both."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.arrived_results import ArrivedResults
-from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.report_look import ReportLook
-from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
@@ -79,10 +77,8 @@ class Workspace(QObject):
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         arrived: signals that results have come.
-        look: of its reports.
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.
-        erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
         app_lock: locks the window; None in a program without one.
         reading: the language that the window is read in; None in a program without one.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
@@ -106,7 +102,6 @@ class Workspace(QObject):
         budget: RequestBudget,
         tasks: TaskOwner,
         ports: DeskPorts,
-        navigator: Navigator,
         parent: QObject | None = None,
         *,
         service_key: bytes | None = None,
@@ -119,7 +114,7 @@ class Workspace(QObject):
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
-        self.ports, self.navigator = ports, navigator
+        self.ports = ports
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
@@ -129,14 +124,12 @@ class Workspace(QObject):
         self.sync = SyncState(network, self)
         self._speakers = SpeakerWatch(library, tasks, self)
         self.sync.library_changed.connect(self._speakers.wait)
-        self.erasures: ServiceErasures | None = None
-        if library.erasures is not None:
-            self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self.arrived = ArrivedResults(library, self.sync, tasks, self)
-        self.look = ReportLook(PreferenceStore(ports.config_dir), tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
-        self.flow = Flow(DeskContext(ports, profile, library, self.results, self, self.sync), tasks, self)
+        context = DeskContext(ports, profile, library, self.results, self, self.sync, self._new_recorder)
+        self.flow = Flow(context, tasks, self)
+        self.navigator = self.flow.navigator
         self._sync_worker = SyncWorker(
             library,
             self._sync_client,
@@ -162,7 +155,6 @@ class Workspace(QObject):
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
         self._pass_on_change()
-        self.look.read()
         if self.profile.kind == "service":
             self._start_sync_worker()
             return
@@ -232,8 +224,8 @@ class Workspace(QObject):
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
         self._speakers.stop()
-        if self.erasures is not None:
-            self.erasures.stop()
+        if self.flow.erasures is not None:
+            self.flow.erasures.stop()
         self._leave_library()
         self._leave_results()
         return self.library
@@ -242,7 +234,15 @@ class Workspace(QObject):
         """Let go of the library, after everything has stopped. Blocks on the disk."""
         self.leave().close()
 
-    def _erase_at_service(self, owed: PendingErasure) -> None:
+    def _new_recorder(self, on_finished: Callable[[Take], None]) -> Recorder:
+        ports, library = self.ports, self.library
+        key = lambda: library.store.key  # noqa: E731
+        return Recorder(
+            ports.microphone, library.recording_folder, key, ports.clock, ports.lister, on_finished=on_finished
+        )
+
+    def erase_at_service(self, owed: PendingErasure) -> None:
+        """Erase a recording at the service on this computer. Blocks; raises LocalServiceFailed."""
         if self._service_key is None:
             raise ValueError("The service on this computer erases nothing without its key.")
         self.ports.erase_recordings(
@@ -300,8 +300,8 @@ class Workspace(QObject):
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
         self.sync.set_counts(found.counts, found.settings, found.held_back)
-        if found.owes_erasure and self.erasures is not None and self._local_service is not None:
-            self.erasures.look()
+        if found.owes_erasure and self.flow.erasures is not None and self._local_service is not None:
+            self.flow.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
             self.warned.emit(joined(*found.warnings))

@@ -8,6 +8,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.flow.commands import CommandOutcome
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.models.report_menus import FhirBanner, PrintBanner
@@ -52,12 +53,11 @@ _KEYS_TIP = N_(
 class SubjectPage(QWidget):
     """One subject over time."""
 
-    def __init__(self, view_model: SubjectViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self.view_model = view_model = SubjectViewModel(flow, self)
         self.banner = Banner()
         self.charts = TrajectoryView()
         self.table = CellView(_("Recordings of this subject"), view_model.table, (), stretch=0, row_height=48)

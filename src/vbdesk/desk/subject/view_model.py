@@ -4,9 +4,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_look import report_look
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.state import SubjectState, arrival, subject_state
@@ -35,9 +34,9 @@ class SubjectViewModel(QObject):
     changed = Signal(object, object)
     arrived = Signal(str)
 
-    def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
-        super().__init__()
-        self.flow, self._context, self._navigator, self.look = flow, flow.context, navigator, look
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.flow, self._context, self._navigator, self.look = flow, flow.context, flow.navigator, report_look(flow)
         self._screen = flow.screen(self)
         self.export, self.consent, self.course = Work(flow.commands), SubjectConsentViewModel(flow), CourseActions(flow)
         for part in (self.export, self.consent, self.course):

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.models.report_menus import SubjectsMenu
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
@@ -45,12 +46,11 @@ class _Remedy(Enum):
 class SubjectsPage(QWidget):
     """The list of subjects, and the note of one."""
 
-    def __init__(self, view_model: SubjectsViewModel, parent: QWidget | None = None) -> None:
+    def __init__(self, flow: Flow, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
         self.setObjectName("page")
-        self.view_model = view_model
-        view_model.setParent(self)
+        self.view_model = view_model = SubjectsViewModel(flow, self)
         self.record_button = primary_button(pgettext("verb", "Record"), icon="mic")
         self.banner = Banner()
         self.banner.float_over(self)

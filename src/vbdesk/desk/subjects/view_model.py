@@ -7,9 +7,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Command, CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.navigation import Navigator
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_look import report_look
 from vbdesk.desk.models.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
 from vbdesk.desk.subjects.reads import KeepNote, KeepTags, SubjectsBook, SubjectsData, SubjectsRead
 from vbdesk.desk.ui.cell_table import CellTable
@@ -35,9 +34,9 @@ class SubjectsViewModel(QObject):
     tags_changed = Signal()
     failed = Signal(str)
 
-    def __init__(self, flow: Flow, navigator: Navigator, look: ReportLook) -> None:
-        super().__init__()
-        self.flow, self.look, self._navigator = flow, look, navigator
+    def __init__(self, flow: Flow, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.flow, self.look, self._navigator = flow, report_look(flow), flow.navigator
         self._read, self._screen = SubjectsRead(SubjectsBook()), flow.screen(self)
         self._screen.changed.connect(self._show)
         self.table = CellTable([_(heading) for heading in HEADINGS], self)
