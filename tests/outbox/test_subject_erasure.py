@@ -236,7 +236,7 @@ def test_deleting_what_is_handed_over_says_to_take_it_back(required, waiting, ha
     take_id = waiting(rate=8000)
     hand_over()
     flow, told = flow_of(required, Tasks()), []
-    actions = OutboxActions(flow, None)
+    actions = OutboxActions(flow)
     actions.noticed.connect(told.append)
     actions.delete(chosen(required, take_id))
     assert "Take it back, then delete it" in told[0].sentence

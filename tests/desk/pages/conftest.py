@@ -20,6 +20,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import ValueInterpretation, VocalFeature
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.outbox.page import OutboxPage
+from vbdesk.desk.shell.all_pages import build_account_page
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND
@@ -241,7 +242,7 @@ def account(workspace, ports, profile, qtbot) -> AccountPage:
     store.save(profile)
     store.save(Profile("p2", "This computer", "local", None, "acc-2"))
     ports.keyring.set("profile/p2/api-key", "other")
-    page = AccountPage(workspace.flow)
+    page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()
     page.opened(None)

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QAbstractButton
 
 from patience import HANGS_S
 from vbdesk.desk.account.name_row import NameRow
-from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.flow.tasks import Task
+from vbdesk.desk.shell.all_pages import build_account_page
 from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix
@@ -19,7 +19,7 @@ from vbdesk.outbox.sync.network import NetworkState
 
 
 def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspace, qtbot, qapp):
-    page = AccountPage(workspace.flow)
+    page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()
     page.opened(None)

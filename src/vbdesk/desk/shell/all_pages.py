@@ -18,7 +18,8 @@ from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.language import pgettext
 
 
-def _account(workspace: Workspace, parent: QWidget) -> AccountPage:
+def build_account_page(workspace: Workspace, parent: QWidget | None = None) -> AccountPage:
+    """Build Account, which locks the window, changes its language and names profiles."""
     page = AccountPage(workspace.flow, workspace.app_lock, workspace.reading, parent)
     page.profiles_renamed.connect(workspace.profiles_renamed)
     return page
@@ -33,7 +34,7 @@ PAGES: tuple[PageSpec, ...] = (
     PageSpec("subjects", lambda: pgettext("page", "Subjects"), "person", _page(SubjectsPage)),
     PageSpec("outbox", lambda: pgettext("page", "Outbox"), "outbox", _page(OutboxPage)),
     PageSpec("cohort", lambda: pgettext("page", "Cohort"), "grid", _page(CohortPage)),
-    PageSpec("account", lambda: pgettext("page", "Account"), "sliders", _account),
+    PageSpec("account", lambda: pgettext("page", "Account"), "sliders", build_account_page),
     PageSpec("subject", lambda: pgettext("page", "Subject"), "person", _page(SubjectPage), sidebar="subjects"),
     PageSpec("result", lambda: pgettext("page", "Result"), "chart", _page(ResultPage), sidebar="subjects"),
     PageSpec("compare", lambda: pgettext("page", "Compare"), "compare", _page(ComparePage), sidebar="subjects"),
