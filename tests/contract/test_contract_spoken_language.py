@@ -37,6 +37,12 @@ def test_anything_else_is_refused_with_examples(text: str) -> None:
         language_tag(text)
 
 
+def test_a_tag_has_at_most_35_signs() -> None:
+    assert language_tag("de-x-" + "-".join(["a" * 7] * 3 + ["b" * 6])) is not None
+    with pytest.raises(ValueError, match="such as en"):
+        language_tag("de-x-" + "-".join(["a" * 7] * 4))
+
+
 @pytest.mark.parametrize("language", [None, "de", "pt-BR"])
 @pytest.mark.parametrize("second", [None, True, False])
 def test_what_is_known_survives_storage_and_the_form(language: str | None, second: bool | None) -> None:
@@ -50,6 +56,12 @@ def test_three_letter_codes_are_the_same_language() -> None:
     assert not SpokenLanguage("eng").differs_from("en")
     assert not SpokenLanguage("de").differs_from("deu-AT")
     assert SpokenLanguage("enm").differs_from("en")
+
+
+def test_a_second_or_another_language_differs_from_the_reference() -> None:
+    differing = [(language, second) for language in (None, "en", "de") for second in (None, False, True)
+                 if SpokenLanguage(language, second).differs_from("en")]  # fmt: skip
+    assert differing == [(None, True), ("en", True), ("de", None), ("de", False), ("de", True)]
 
 
 @pytest.mark.parametrize("norms", ["", "norms.site-7", f"norms.{WIDENED}"])

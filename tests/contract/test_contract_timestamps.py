@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbdesk.contract.timestamps import add_clamped, format_timestamp, is_plausible_now, parse_timestamp
+from vbdesk.contract.timestamps import (
+    add_clamped,
+    format_timestamp,
+    from_unix_seconds,
+    is_plausible_now,
+    parse_timestamp,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,15 @@ def test_a_step_out_of_the_calendar_ends_at_its_edge(moment, step):
     assert add_clamped(last, timedelta(microseconds=1)) == last
 
 
-def test_a_clock_before_2025_or_far_in_the_future_is_implausible():
-    assert [is_plausible_now(datetime(year, 1, 1, tzinfo=UTC)) for year in (1970, 2024, 2025, 2026, 2099)] == [
-        False, False, True, True, False,
-    ]  # fmt: skip
+def test_a_clock_is_plausible_from_2025_to_2049():
+    moments = [
+        datetime(year, 1, 1, tzinfo=UTC) - timedelta(microseconds=early) for year in (2025, 2050) for early in (1, 0)
+    ]
+    assert [is_plausible_now(moment) for moment in moments] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("moment", [datetime.max, datetime.min])
+def test_seconds_beyond_the_calendar_give_its_edge(moment):
+    edge = moment.replace(tzinfo=UTC)
+    assert from_unix_seconds(1e18 if moment == datetime.max else -1e18) == edge
+    assert from_unix_seconds(float("nan")) == from_unix_seconds(0) == datetime(1970, 1, 1, tzinfo=UTC)

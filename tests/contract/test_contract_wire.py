@@ -18,6 +18,8 @@ from vbdesk.contract.groups import AddJobs, group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import JOB_EDGES, Job, JobStatus
 from vbdesk.contract.legacy import V1AudioUrl, v1_status
+from vbdesk.contract.limits import RATE_WINDOW_S
+from vbdesk.contract.limits import REQUESTS_PER_WINDOW as PLANS
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult, ValueInterpretation
 from vbdesk.contract.uploads import UploadRequest
 from vbdesk.contract.webhooks import signature_matches, webhook_signature
@@ -96,6 +98,35 @@ def test_a_job_changes_its_state_only_as_written_here():
         "running": ["done", "failed", "timed-out"],
         "done": [], "failed": [], "timed-out": [],
     }  # fmt: skip
+
+
+STATUSES = {
+    400: "AUDIO_TOO_SHORT AUDIO_TOO_LONG UNSUPPORTED_FORMAT INVALID_USE_CASE INVALID_REQUEST",
+    401: "UNAUTHORIZED",
+    402: "INSUFFICIENT_CREDITS",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    409: "CONFLICT",
+    413: "AUDIO_TOO_LARGE",
+    422: "AUDIO_POOR_QUALITY VALIDATION_ERROR",
+    429: "RATE_LIMIT_EXCEEDED",
+    500: "PROCESSING_ERROR",
+    503: "SERVICE_UNAVAILABLE",
+}
+"""What callers rely on: written here a second time, so that a changed status is noticed."""
+
+
+def test_every_error_code_has_the_status_that_callers_rely_on():
+    assert {code: status for status, codes in STATUSES.items() for code in codes.split()} == {
+        code.value: code.facts.status for code in ErrorCode
+    }
+    of_audio = {code.value for code in ErrorCode if code.facts.of_audio}
+    assert of_audio == {"UNSUPPORTED_FORMAT", *(code.value for code in ErrorCode if code.value.startswith("AUDIO_"))}
+
+
+def test_a_plan_allows_as_many_requests_a_minute_as_written_here():
+    allowed = {plan: [limits[bucket] for bucket in ("general", "analyze", "polling")] for plan, limits in PLANS.items()}
+    assert (RATE_WINDOW_S, allowed) == (60, {"standard": [10, 5, 30], "enterprise": [1000, 500, 1000]})
 
 
 def test_every_error_code_has_its_status_and_body():

@@ -44,6 +44,7 @@ TESTS = {  # where the tests of the rules are, if not in the folders of the same
     "contract": ("contract", "report/test_narrative.py", "signs/test_signs_narrative.py"),
     "outbox/library": ("outbox",),
 }
+DRAWINGS = ("src/vbdesk/report/drawing/", "src/vbdesk/report/trajectory_chart.py")  # numbers are looks, not rules
 BREAKS = 60
 LEAST_SHARE = 0.85
 MOST_SECONDS = 300.0  # for the tests of one break
@@ -86,7 +87,8 @@ def breaks_of(file: str, source: str) -> Iterator[Break]:
     starts = {line: each.lineno for each in simple for line in range(each.lineno, (each.end_lineno or 0) + 1)}
     for node, after in changes(tree):
         line = node.lineno
-        if line == node.end_lineno:
+        is_looks = isinstance(node, ast.Constant) and file.startswith(DRAWINGS)
+        if line == node.end_lineno and not is_looks:
             before = lines[line - 1]
             changed = before[: node.col_offset] + after.encode() + before[node.end_col_offset :]
             yield Break(file, line, starts.get(line, line), before.decode(), changed.decode())
