@@ -19,6 +19,7 @@ from vbdesk.report.documents.report_input import ReportOptions, ReportScope
 from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.drawing.style import Look, style
 from vbdesk.report.exports import ExportFormat, WouldOverwrite, expected_files, export_files, write_files
+from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_reader import read_subject
 from vbdesk.report.subject_record import RecordSource, SubjectRecord
 
@@ -188,6 +189,15 @@ def test_the_service_is_named_and_one_that_vbdesk_runs_needs_no_address() -> Non
     assert near.url == other.url == embedded.url, "ids of FHIR stay as they were"
     far = RecordSource.of("https://h.example:8443/", "a")
     assert far.service == far.url == "https://h.example:8443"
+
+
+def test_a_sign_off_names_a_person_and_a_time_with_a_zone() -> None:
+    for name in ("", " ", "x" * 201):
+        with pytest.raises(ValueError, match="Give the name"):
+            SignOff(name, AS_OF)
+    assert SignOff("x" * 200, AS_OF).name == "x" * 200
+    with pytest.raises(ValueError, match="needs a time zone"):
+        SignOff("Dr. A", AS_OF.replace(tzinfo=None))
 
 
 def test_nothing_is_drawn_without_a_result(cases: dict[str, SubjectRecord]) -> None:

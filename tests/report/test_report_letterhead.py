@@ -24,9 +24,9 @@ def chunk(kind: bytes, body: bytes) -> bytes:
     return len(body).to_bytes(4) + kind + body + zlib.crc32(kind + body).to_bytes(4)
 
 
-def png(width: int, height: int, pixels: bytes | None = None, interlaced: int = 0) -> bytes:
+def png(width: int, height: int, pixels: bytes | None = None, interlaced: int = 0, colour: int = 2) -> bytes:
     rows = (b"\x00" + bytes(width * 3)) * height if pixels is None else pixels
-    header = width.to_bytes(4) + height.to_bytes(4) + bytes((8, 2, 0, 0, interlaced))
+    header = width.to_bytes(4) + height.to_bytes(4) + bytes((8, colour, 0, 0, interlaced))
     parts = (chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
@@ -89,6 +89,27 @@ def test_a_hostile_or_broken_logo_is_refused_in_a_sentence(logo: bytes, told: st
         check_logo(logo)
     with pytest.raises(ValueError, match=told):
         Letterhead("Practice", (), logo)
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond"),
+    [
+        ("<g>" * 39 + "</g>" * 39, "<g>" * 40 + "</g>" * 40),
+        ("<g/>" * 4_999, "<g/>" * 5_000),
+    ],
+)
+def test_a_drawing_has_at_most_5000_elements_40_deep(within: str, beyond: str) -> None:
+    check_logo(svg(within))
+    with pytest.raises(ValueError, match="too large"):
+        check_logo(svg(beyond))
+
+
+@pytest.mark.parametrize("colour", [0, 2, 3, 4, 6])
+def test_every_kind_of_png_is_taken_with_as_many_channels_as_the_format_says(colour: int) -> None:
+    channels = 1 + (2 if colour & 2 and not colour & 1 else 0) + (1 if colour & 4 else 0)
+    assert check_logo(png(5, 3, (b"\0" * (1 + 5 * channels)) * 3, colour=colour)) is None
+    with pytest.raises(ValueError, match="damaged"):
+        check_logo(png(5, 3, (b"\0" * (1 + 5 * (channels + 1))) * 3, colour=colour))
 
 
 @pytest.mark.parametrize(("name", "address"), [("", ()), ("x" * 121, ()), ("x", ("y",) * 7), ("x", ("y" * 121,))])
