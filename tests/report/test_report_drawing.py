@@ -11,6 +11,7 @@ from report_cases import AS_OF
 
 from colour_vision import APART, DEFICIENCIES, FAR_APART, distance, lab
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
 from vbdesk.report.drawing.style import Look, style
@@ -183,3 +184,17 @@ def test_month_names_are_those_of_the_language(month: int) -> None:
     moment = AS_OF.replace(month=month)
     assert format_moment(moment, UTC).split()[1] == MONTHS[month - 1]
     assert MONTHS[month - 1].startswith(format_short_moment(moment, UTC).split()[1])
+
+
+def test_months_on_the_time_axis_run_across_the_turn_of_the_year() -> None:
+    end = AS_OF.replace(year=2027, month=3, day=1)
+    reading = {"stress": SignReading(0.3, "low", False)}
+    history = [
+        HistoryEntry(str(days), end - timedelta(days=days), "done", 60.0, 65.0, 80.0, (), "monitor", reading)
+        for days in (200, 100, 1)
+    ]
+    read = trajectory("g", history, end, labels={})
+    drawing = trajectory_drawing(read, read.signs, 500.0, UTC)
+    shown = words(ElementTree.fromstring(to_svg(drawing)))
+    first = shown.index("Sept")
+    assert shown[first : first + 6] == ["Sept", "Oct", "Nov", "Dec", "Jan 2027", "Feb"]

@@ -1,8 +1,20 @@
 """The job's way from state to state, its money, and its reads."""
 
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
 import pytest
+from sample_results import result_json
 
 from vbdesk.service.jobs import repository
+from vbdesk.service.jobs.history_record import (
+    history_entry,
+    parse_result,
+    reading_versions,
+    record_of,
+    versions_of,
+)
 from vbdesk.service.jobs.repository import Hold
 
 
@@ -91,3 +103,21 @@ def test_a_start_cut_short_by_a_shutdown_does_not_count(bench):
             repository.hand_back(connection, job_id, Hold("bench", 1))
     bench.finish(job_id)
     assert bench.status(job_id) == "done"
+
+
+@pytest.mark.parametrize(("kind", "name", "signs"), [("model", "pulse", 6), ("sign", "stress", 1)])
+def test_a_record_keeps_the_calibration_of_each_sign_of_its_result(kind, name, signs):
+    result = json.loads(result_json(kind, name, 0.4))
+    for number, signal in enumerate(result.get("signals") or [result["signal"]]):
+        signal["sign_version"] = f"1.{number}"
+    text = json.dumps(result)
+    versions = versions_of(text)
+    assert sorted(versions.values()) == [f"1.{number}" for number in range(signs)]
+    record = record_of(parse_result(text))
+    assert reading_versions(record) == versions
+    row = SimpleNamespace(job_id="j", recorded_at=datetime(2026, 3, 1, tzinfo=UTC), audio_duration_seconds=60.0)
+    entry = history_entry(row, record, "done")
+    assert {sign: reading.version for sign, reading in entry.signs.items()} == versions
+    assert {reading.score for reading in entry.signs.values()} == {0.4}
+    assert (entry.voice_percentage, entry.audio_clarity) == (70.0, 90.0)
+    assert history_entry(row, None, "queued").signs == reading_versions(None) == {}
