@@ -145,3 +145,16 @@ def test_no_tag_is_beyond_what_the_engine_takes(line):
     line.serve()
     line.set_tag_of_running(LAST)
     assert line.tag(line.submit("b", LONG_S)) == LAST
+
+
+def test_a_tag_is_the_time_at_which_the_job_would_end_if_its_account_were_alone(line):
+    figures, works = queue_figures(), []
+    for seconds, diarize in [(60, False), (15, True), (1200, False), (15, False), (300, True)]:
+        work = figures.start_seconds + seconds * (figures.diarize_factor if diarize else 1)
+        ends = sum(other for other in works if other <= work) + work
+        assert line.tag(line.submit("a", seconds, diarize=diarize)) == pytest.approx(ends, abs=2)
+        works.append(work)
+
+
+def test_the_highest_tag_is_the_highest_signed_number_of_32_bits():
+    assert LAST == 0x7FFFFFFF
