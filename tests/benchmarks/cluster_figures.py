@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.limits import PAGE_SIZE
 from vbdesk.service.engine.queue_state import read_queue_state
 from vbdesk.service.jobs import repository as jobs
-from vbdesk.service.kernel.db.groups import groups
+from vbdesk.service.kernel.db.tables import groups
 from vbdesk.service.webhooks import repository as webhooks
 
 ROUNDS = 60

@@ -29,12 +29,10 @@ from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
 from vbdesk.service.jobs.history_record import parse_result, record_of
-from vbdesk.service.kernel.db.credits import credit_entries
-from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import cohort_snapshots, credit_entries, groups, memberships, webhook_deliveries
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.signs.plugins.source import PluginSource
 

@@ -29,9 +29,9 @@ from vbdesk.lab.unrounded_report import unrounded_trajectory
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter
 from vbdesk.longitudinal.parameters import METHODS, shipped_parameters
-from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.db.tables import groups, memberships
 from vbdesk.service.kernel.settings import load_settings
 
 TOPIC = "longitudinal"

@@ -26,8 +26,8 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.app import create_app
-from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.composition.serve import embedded_origin
 from vbdesk.service.composition.servers import run_servers
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.encryption.recording_files import StoredRecording

@@ -29,8 +29,8 @@ from patience import HANGS_S
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.app import create_app
-from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.open_context import close_context, open_context
+from vbdesk.service.composition.serve import embedded_origin
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import StoredRecording

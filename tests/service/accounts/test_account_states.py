@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from patience import HANGS_S, until
 from vbdesk.cli.admin import app
 from vbdesk.contract.errors import ErrorCode
-from vbdesk.service.credits.repository import read_ledger
+from vbdesk.service.credits.service import read_ledger
 from vbdesk.service.erasure import repository as erasure_rows
 from vbdesk.service.erasure.service import PUT_LASTS, Eraser
 from vbdesk.service.groups import repository as group_rows
@@ -27,10 +27,8 @@ from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.accounts import accounts
 from vbdesk.service.kernel.db.jobs import jobs
-from vbdesk.service.kernel.db.stores import erased_objects
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import accounts, erased_objects, webhook_deliveries
 from vbdesk.service.maintenance import orphans
 from vbdesk.service.maintenance.retention import remove_erased_audio
 from vbdesk.service.storage.local import LocalObjectStore

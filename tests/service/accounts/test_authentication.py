@@ -10,9 +10,9 @@ from fastapi import FastAPI
 
 from patience import HANGS_S, until
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.service.accounts import key_uses, repository
-from vbdesk.service.accounts.key_uses import KeyUses
-from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.accounts import repository
+from vbdesk.service.accounts import service as accounts_service
+from vbdesk.service.accounts.service import AccountService, KeyUses
 from vbdesk.service.http.error_responses import install_error_handlers
 from vbdesk.service.http.guard import CurrentAccount, guard
 from vbdesk.service.kernel.db.metadata import metadata
@@ -55,7 +55,7 @@ def test_a_read_does_not_wait_for_the_record_of_its_keys_use(start_service):
 
 
 def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_recorded(start_service, monkeypatch, caplog):
-    monkeypatch.setattr(key_uses, "RETRY_S", 0.05)
+    monkeypatch.setattr(accounts_service, "RETRY_S", 0.05)
     service = start_service()
     account = service.add_account()
     write = repository.note_use

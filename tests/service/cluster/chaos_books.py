@@ -15,10 +15,8 @@ from chaos_load import Delivery
 
 from vbdesk.contract.ids import id_timestamp
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
-from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import job_days, jobs
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import credit_balances, credit_entries, groups, memberships, webhook_deliveries
 from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 TERMINAL = ("done", "failed", "timed-out")

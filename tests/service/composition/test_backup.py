@@ -24,7 +24,7 @@ from vbdesk.service.kernel.db.backup import back_up
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
-from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.service.kernel.db.tables import account_webhooks
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, open_secrets
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.maintenance.audio_copies import save_audio

@@ -20,9 +20,9 @@ from vbdesk.service.groups import repository as groups_repository
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.groups.service import GroupService
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.credits import credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import credit_entries
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, NotFound
 from vbdesk.service.limits.rate_windows import MemoryRateWindows
 from vbdesk.service.ports.identity import Account

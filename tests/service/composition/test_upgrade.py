@@ -24,8 +24,7 @@ from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.uploads import uploads
-from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.service.kernel.db.tables import account_webhooks, uploads
 from vbdesk.signs.reference_data import load_reference_data
 
 DATA = Path(__file__).parents[2] / "data"

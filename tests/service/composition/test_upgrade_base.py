@@ -30,8 +30,7 @@ from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.migrations.filters import is_ours
-from vbdesk.service.kernel.db.uploads import uploads
-from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.service.kernel.db.tables import account_webhooks, uploads
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, open_secrets
 
 NUMBERS = count(1)

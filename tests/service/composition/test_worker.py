@@ -17,7 +17,7 @@ from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.jobs import repository
-from vbdesk.service.kernel.db.credits import credit_entries
+from vbdesk.service.kernel.db.tables import credit_entries
 
 if sys.platform == "win32":
     pytest.skip("stops processes by POSIX signals", allow_module_level=True)

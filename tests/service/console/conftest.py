@@ -13,7 +13,7 @@ import soundfile
 
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import webhook_deliveries
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 

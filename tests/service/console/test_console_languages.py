@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from patience import HANGS_S
 from vbdesk.language import Language, _, available_languages, current, use
 from vbdesk.service.console import overview_routes
-from vbdesk.service.console.readers_language import ReadersLanguage, asked_for
+from vbdesk.service.console.language_routes import ReadersLanguage, asked_for
 
 PUBLIC = "https://93.184.216.34/hook"
 SIGN_IN = {

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from patience import HANGS_S, until
 from vbdesk.service.accounts import session_repository as repository
 from vbdesk.service.http.security_headers import PROTECTION
-from vbdesk.service.kernel.db.console import console_sessions
+from vbdesk.service.kernel.db.tables import console_sessions
 
 
 def sessions(service) -> list[tuple]:

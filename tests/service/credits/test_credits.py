@@ -10,9 +10,9 @@ from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import credit_balances, credit_entries
 from vbdesk.service.kernel.errors import InsufficientCredits, NotFound
 
 from datetime import UTC, datetime  # isort: skip

@@ -17,9 +17,9 @@ from vbdesk.service.encryption.data_keys import (
     wrapped_by,
 )
 from vbdesk.service.encryption.keys import KeyUnusable, new_key
-from vbdesk.service.kernel.db.encryption import data_keys
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.db.tables import data_keys
 from vbdesk.service.kernel.encrypted_text import PREFIX, EncryptedText, KeyMissing, use_data_keys
 from vbdesk.service.kernel.settings import load_settings
 

@@ -25,8 +25,8 @@ from vbdesk.service.encryption.data_keys import open_data_keys
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC, is_encrypted_file
 from vbdesk.service.encryption.keys import create_key_file, find_keys, new_key
 from vbdesk.service.encryption.recording_files import RecordingFiles
-from vbdesk.service.kernel.db.encryption import encryption_state
 from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.db.tables import encryption_state
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.voice.decode import decode
 

@@ -25,8 +25,8 @@ from vbdesk.service.engine.shared_clock import ProcessTime
 from vbdesk.service.engine.slot import SlotClosed
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.health.reading_checks import look_at_readings
-from vbdesk.service.kernel.db.accounts import accounts
 from vbdesk.service.kernel.db.jobs import jobs, leases, recomputations
+from vbdesk.service.kernel.db.tables import accounts
 from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.storage.quarantine import delete_everywhere
 

@@ -24,7 +24,7 @@ from vbdesk.service.composition.app import create_app
 from vbdesk.service.engine.job_runner import JobRunner
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.engine.sweeper import Sweeper
-from vbdesk.service.kernel.db.credits import credit_balances
+from vbdesk.service.kernel.db.tables import credit_balances
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.observability.tracing import Tracing, TracingMissing, open_tracing
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker

@@ -15,9 +15,9 @@ from vbdesk.service.engine.leases import DURATION
 from vbdesk.service.engine.sweeper import SEARCH_EVERY_S, Sweeper
 from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.groups import groups
 from vbdesk.service.kernel.db.jobs import executors as executor_rows
 from vbdesk.service.kernel.db.jobs import leases as lease_rows
+from vbdesk.service.kernel.db.tables import groups
 from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.maintenance.orphans import sweep_orphans
 

@@ -19,8 +19,7 @@ from vbdesk.service.composition.eraser import open_eraser
 from vbdesk.service.engine.job_runner import JobRunner
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.credits import credit_entries
-from vbdesk.service.kernel.db.groups import cohort_snapshots
+from vbdesk.service.kernel.db.tables import cohort_snapshots, credit_entries
 from vbdesk.service.kernel.errors import Conflict, NotFound
 from vbdesk.service.maintenance.orphans import sweep_orphans
 from vbdesk.service.maintenance.retention import remove_erased_audio

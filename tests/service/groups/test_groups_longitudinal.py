@@ -12,7 +12,7 @@ from vbdesk.service.groups import computed_states
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
 from vbdesk.service.groups.computed_states import StateKind
-from vbdesk.service.kernel.db.groups import group_states
+from vbdesk.service.kernel.db.tables import group_states
 
 FIELDS = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
 

@@ -15,7 +15,7 @@ from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
 from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.history_record import record_of
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
+from vbdesk.service.kernel.db.tables import cohort_snapshots, groups
 
 SUBJECTS = 32
 DAYS = (3, 10, 17)

@@ -15,8 +15,8 @@ from vbdesk.language import language_of, reading_in
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.endpoint_checks import look_at_address
 from vbdesk.service.health.findings import Health
-from vbdesk.service.kernel.db.credits import credit_balances
 from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.tables import credit_balances
 from vbdesk.service.kernel.settings import load_settings
 
 SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"

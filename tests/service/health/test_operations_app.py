@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from patience import HANGS_S
-from vbdesk.service.credits.repository import read_ledger
+from vbdesk.service.credits.service import read_ledger
 from vbdesk.service.health.operations_app import create_ops_app
 from vbdesk.service.health.readiness import api_readiness
 from vbdesk.service.kernel.db.events import CreditsMoved, JobAccepted, publish

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.queue_order import LAST, next_tag, queue_figures
+from vbdesk.service.jobs.admission import LAST, next_tag, queue_figures
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.jobs import jobs
 

@@ -29,7 +29,7 @@ from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Finding, Health
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
-from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.service.kernel.db.tables import account_webhooks
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.maintenance.resealing import SealCount, any_sealed, count_seals, reseal

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from vbdesk.clock import utc_now
-from vbdesk.service.kernel.db import sqlite_functions
+from vbdesk.service.kernel.db import engine
 from vbdesk.service.kernel.db.engine import create_engine
 
 STAMPED = "CREATE TABLE t (id INTEGER PRIMARY KEY, at BIGINT NOT NULL DEFAULT (unixepoch('subsec') * 1000))"
@@ -17,7 +17,7 @@ STAMPED = "CREATE TABLE t (id INTEGER PRIMARY KEY, at BIGINT NOT NULL DEFAULT (u
 
 def now_s():
     """The time by the clock that answers: ours on an old SQLite, the system's on a new one."""
-    ours = sqlite3.sqlite_version_info < sqlite_functions.KNOWS_SUBSEC
+    ours = sqlite3.sqlite_version_info < engine.KNOWS_SUBSEC
     return utc_now().timestamp() if ours else time.time()
 
 
@@ -25,7 +25,7 @@ def now_s():
 def any_sqlite(request, monkeypatch):
     """The SQLite of this computer, and one that is older than the function."""
     if request.param == "old":
-        monkeypatch.setattr(sqlite_functions, "KNOWS_SUBSEC", (99, 0, 0))
+        monkeypatch.setattr(engine, "KNOWS_SUBSEC", (99, 0, 0))
 
 
 def test_a_row_is_stamped_to_the_millisecond(any_sqlite, tmp_path):
@@ -48,9 +48,9 @@ def test_connections_that_others_open_have_the_function_too(any_sqlite):
 
 
 def test_another_time_is_refused_and_never_misread(monkeypatch):
-    monkeypatch.setattr(sqlite_functions, "KNOWS_SUBSEC", (99, 0, 0))
+    monkeypatch.setattr(engine, "KNOWS_SUBSEC", (99, 0, 0))
     connection = sqlite3.connect(":memory:")
-    sqlite_functions.supply_functions(connection)
+    engine.supply_functions(connection)
     with pytest.raises(sqlite3.OperationalError):
         connection.execute("SELECT unixepoch('2000-01-01')").fetchone()
     assert connection.execute("SELECT unixepoch('2000-01-01', '+1 day')").fetchone() == (946771200,)
@@ -66,7 +66,7 @@ import dbos._migration
 sys.version_info = real
 import dbos._sys_db
 dbos._sys_db.sys = type("sys", (), {"version_info": (3, 12), "__getattr__": lambda self, name: getattr(sys, name)})()
-from vbdesk.service.kernel.db import sqlite_functions
+from vbdesk.service.kernel.db import engine
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.kernel.db.engine import create_engine
 assert "subsec" in dbos._migration.sqlite_migration_one

@@ -12,7 +12,7 @@ import pytest
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import webhook_deliveries
 from vbdesk.signs.analysis import RecordingMeasurements, ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 

@@ -10,7 +10,7 @@ from sample_audio import noise_wav
 
 from patience import HANGS_S
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
-from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.tables import uploads
 from vbdesk.service.kernel.errors import QuotaExceeded
 from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 from vbdesk.service.limits.bytes_in_flight import BytesInFlight

@@ -34,9 +34,8 @@ from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
-from vbdesk.service.kernel.db.stores import erased_objects
-from vbdesk.service.kernel.db.stores import store_identity as identity_table
-from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.tables import erased_objects, uploads
+from vbdesk.service.kernel.db.tables import store_identity as identity_table
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.maintenance import store_identity
 from vbdesk.service.maintenance.store_identity import adopt_store, require_match

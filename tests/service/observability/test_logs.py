@@ -6,8 +6,7 @@ import logging
 
 import pytest
 
-from vbdesk.service.observability.logs import JsonFormatter, TextFormatter, log_fields
-from vbdesk.service.observability.redaction import redact
+from vbdesk.service.observability.logs import JsonFormatter, TextFormatter, log_fields, redact
 
 SIGNATURE = "4f3c0ffee0ddba11"
 SECRETS = {

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.kernel.db.session import open_database
-from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
-from vbdesk.service.kernel.db.uploads import uploads
+from vbdesk.service.kernel.db.tables import erased_objects, quarantined_objects, uploads
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.maintenance import orphans
 from vbdesk.service.maintenance.orphans import (

@@ -8,7 +8,7 @@ from sample_audio import noise_wav
 from sample_results import result_json
 
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import webhook_deliveries
 
 ACCEPTABLE = noise_wav(15.5)
 

@@ -15,10 +15,9 @@ from sqlalchemy.exc import OperationalError
 from patience import HANGS_S, until
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.periodic import PeriodicWorker
-from vbdesk.service.webhooks import delivery_slots, repository
+from vbdesk.service.webhooks import delivery_worker, repository
 from vbdesk.service.webhooks import delivery_worker as delivery_worker_module
-from vbdesk.service.webhooks.delivery_slots import DeliverySlots, receiver_of
-from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
+from vbdesk.service.webhooks.delivery_worker import DeliverySlots, DeliveryWorker, receiver_of
 from vbdesk.service.webhooks.sender import WebhookSender
 
 DEAD = 30
@@ -152,10 +151,10 @@ def many_accounts_many_receivers(bench: Any, port: int, account: Any) -> None:
 @pytest.mark.parametrize(
     ("owe_dead", "drips", "under_way"),
     [
-        (one_account_one_receiver, False, delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
-        (one_account_one_receiver, True, delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
-        (one_account_many_receivers, False, delivery_slots.OF_ONE_ACCOUNT),
-        (many_accounts_one_receiver, False, delivery_slots.OF_ONE_RECEIVER),
+        (one_account_one_receiver, False, delivery_worker.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
+        (one_account_one_receiver, True, delivery_worker.OF_ONE_ACCOUNT_AT_ONE_RECEIVER),
+        (one_account_many_receivers, False, delivery_worker.OF_ONE_ACCOUNT),
+        (many_accounts_one_receiver, False, delivery_worker.OF_ONE_RECEIVER),
         (many_accounts_many_receivers, False, DEAD),
     ],
 )
@@ -169,7 +168,7 @@ def test_thirty_deliveries_to_dead_receivers_hold_up_nobody_else(
     until(lambda: dead.calls == under_way)
     others = owe(bench, bench.account, f"{living.origin}/")
     until(lambda: living.received[others] == 1)
-    own = owe(bench, enemy, f"{living.origin}/") if under_way != delivery_slots.OF_ONE_ACCOUNT else None
+    own = owe(bench, enemy, f"{living.origin}/") if under_way != delivery_worker.OF_ONE_ACCOUNT else None
     until(lambda: own is None or living.received[own] == 1)
     assert dead.calls == under_way
     until(lambda: {row.delivery_id for row in bench.deliveries() if row.state == "sent"} == {others, own} - {None})
@@ -181,10 +180,10 @@ def test_an_accounts_hanging_deliveries_leave_places_at_the_same_host_to_others(
     for _ in range(10):
         owe(bench, enemy, f"{living.origin}/hangs")
     make_delivery_worker(bench)
-    until(lambda: len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
+    until(lambda: len(living.hung) == delivery_worker.OF_ONE_ACCOUNT_AT_ONE_RECEIVER)
     others = owe(bench, bench.account, f"{living.origin}/")
     until(lambda: living.received[others] == 1)
-    assert len(living.hung) == delivery_slots.OF_ONE_ACCOUNT_AT_ONE_RECEIVER
+    assert len(living.hung) == delivery_worker.OF_ONE_ACCOUNT_AT_ONE_RECEIVER
 
 
 @pytest.mark.parametrize("one_url", [True, False])
@@ -202,7 +201,7 @@ def test_a_delivery_is_found_behind_any_number_that_waits(
     last = owe(bench, owner, f"{living.origin}/")
     make_delivery_worker(bench)
     until(lambda: living.received[last] == 1)
-    until(lambda: silent.calls == delivery_slots.OF_ONE_RECEIVER)
+    until(lambda: silent.calls == delivery_worker.OF_ONE_RECEIVER)
 
 
 def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, silent, living, make_delivery_worker):
@@ -214,7 +213,7 @@ def test_two_processes_deliver_each_report_once_beside_dead_receivers(bench, sil
     until(lambda: living.received.keys() == owed)
     until(lambda: sum(row.state == "sent" for row in bench.deliveries()) == 20)
     assert set(living.received.values()) == {1}
-    assert silent.calls <= 2 * delivery_slots.OF_ONE_ACCOUNT
+    assert silent.calls <= 2 * delivery_worker.OF_ONE_ACCOUNT
 
 
 def test_an_answer_is_recorded_once_the_database_is_back_and_not_asked_for_again(
@@ -276,7 +275,7 @@ def test_places_are_counted_for_accounts_receivers_and_both():
     many_accounts = DeliverySlots()
     assert [many_accounts.take(delivery(f"account {number}")) for number in range(10)] == [True] * 8 + [False] * 2
     full = DeliverySlots(
-        delivery(f"account {number}", f"https://{number}.example/") for number in range(delivery_slots.AT_ONCE)
+        delivery(f"account {number}", f"https://{number}.example/") for number in range(delivery_worker.AT_ONCE)
     )
     assert full.free == 0
     assert not full.take(delivery("one more", "https://one.more.example/"))

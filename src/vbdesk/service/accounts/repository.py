@@ -6,9 +6,15 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, accounts, api_keys
-from vbdesk.service.kernel.db.console import console_sessions
-from vbdesk.service.kernel.db.credits import credit_balances
+from vbdesk.service.kernel.db.tables import (
+    ACTIVE,
+    DELETED,
+    DELETING,
+    accounts,
+    api_keys,
+    console_sessions,
+    credit_balances,
+)
 
 
 def insert_account(

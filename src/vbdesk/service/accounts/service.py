@@ -1,5 +1,8 @@
 """Accounts and keys: created by the operator, shown once, checked on every request."""
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,10 +13,12 @@ from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.language import N_
-from vbdesk.service.accounts import credentials, repository
+from vbdesk.service.accounts import repository
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
+from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import ACTIVE, DELETED, DELETING, SUSPENDED
 from vbdesk.service.kernel.errors import NotFound, Unauthorized
+from vbdesk.service.kernel.last_used import LastUsedWriter
 from vbdesk.service.ports.identity import Account, Credential
 
 NOTED_FOR = timedelta(hours=1)
@@ -74,13 +79,13 @@ class AccountService:
 
     def create(self, connection: Connection, name: str, plan: Plan, credits: int) -> NewAccount:
         """Create an account and grant its first credits."""
-        account_id, secret_key = new_id(), credentials.new_secret_key()
+        account_id, secret_key = new_id(), new_secret_key()
         repository.insert_account(
             connection,
             account_id=account_id,
             name=name,
             plan=plan.value,
-            secret_key_hash=credentials.hash_of(secret_key),
+            secret_key_hash=hash_of(secret_key),
             created_at=self._clock.now(),
         )
         if credits:
@@ -97,8 +102,8 @@ class AccountService:
     def rotate_secret(self, connection: Connection, account_id: str) -> str:
         """Replace the secret key and end the account's console sessions. Raises NotFound."""
         self.require(connection, account_id)
-        secret_key = credentials.new_secret_key()
-        repository.store_secret_key(connection, account_id, credentials.hash_of(secret_key))
+        secret_key = new_secret_key()
+        repository.store_secret_key(connection, account_id, hash_of(secret_key))
         repository.delete_sessions(connection, account_id)
         return secret_key
 
@@ -121,13 +126,13 @@ class AccountService:
         """Create an API key. Raises NotFound when there is no such account."""
         self.require(connection, account_id)
         key_id = new_id()
-        api_key = credentials.new_api_key(key_id)
+        api_key = new_api_key(key_id)
         repository.insert_key(
             connection,
             key_id=key_id,
             account_id=account_id,
             name=name,
-            key_hash=credentials.hash_of(api_key),
+            key_hash=hash_of(api_key),
             created_at=self._clock.now(),
         )
         return NewKey(key_id, api_key, name)
@@ -148,10 +153,10 @@ class AccountService:
         Raises:
             Unauthorized: there is no such account, or the credential is not its own; both take the same time.
         """
-        key_id = credentials.key_id_of(token) if kind is Credential.API_KEY else ""
+        key_id = key_id_of(token) if kind is Credential.API_KEY else ""
         row = repository.find_credentials(connection, account_id, key_id)
         stored = row and (row.key_hash if kind is Credential.API_KEY else row.secret_key_hash)
-        if not credentials.matches(token, stored or credentials.NO_HASH) or row is None:
+        if not matches(token, stored or NO_HASH) or row is None:
             raise Unauthorized
         return Account(row.account_id, Plan(row.plan), row.last_used_at)
 
@@ -162,7 +167,7 @@ class AccountService:
 
     def key_id_of(self, api_key: str) -> str:
         """Return the id inside an API key."""
-        return credentials.key_id_of(api_key)
+        return key_id_of(api_key)
 
     def note_uses(self, connection: Connection, used_at: Mapping[str, datetime]) -> None:
         """Store the last uses of keys by id, in sorted order, so that processes do not deadlock."""
@@ -188,3 +193,57 @@ def require_active(connection: Connection, account_id: str, *, alone: bool = Fal
     """
     if repository.read_state(connection, account_id, to_edit=True, alone=alone) != ACTIVE:
         raise Unauthorized
+
+
+RETRY_S = 60.0
+
+
+class KeyUses:
+    """Records the last use of API keys, at most once an hour each."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._clock = clock
+        self._accounts = AccountService(clock)
+        self._notes: LastUsedWriter[str] = LastUsedWriter(database, self._accounts.note_uses, "API keys", RETRY_S)
+
+    def note(self, account: Account, api_key: str) -> None:
+        """Record that the key is used now, unless this was recorded within the hour; never blocks or fails."""
+        if not self._accounts.use_is_noted(account):
+            self._notes.note(self._accounts.key_id_of(api_key), self._clock.now())
+
+    def close(self) -> None:
+        """Write the remaining uses, if the database accepts them in time."""
+        self._notes.close()
+
+
+_API_KEY_PREFIX = "vbk"
+_SECRET_KEY_PREFIX = "vbs"  # noqa: S105  (a prefix, not a secret)
+
+NO_HASH = bytes(32)
+"""Used as the hash of a key that does not exist, so that every refusal takes the same time."""
+
+
+def new_api_key(key_id: str) -> str:
+    """Create an API key, which contains its own id for the look-up."""
+    return f"{_API_KEY_PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
+
+
+def new_secret_key() -> str:
+    """Create the account's secret key for v1."""
+    return f"{_SECRET_KEY_PREFIX}_{secrets.token_urlsafe(32)}"
+
+
+def key_id_of(api_key: str) -> str:
+    """Return the id inside an API key; empty when it has none."""
+    prefix, _, rest = api_key.partition("_")
+    return rest.partition("_")[0] if prefix == _API_KEY_PREFIX else ""
+
+
+def hash_of(token: str) -> bytes:
+    """Return the hash that is stored of a key."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def matches(token: str, stored_hash: bytes) -> bool:
+    """Return whether `token` is the key with this hash, in constant time."""
+    return hmac.compare_digest(hash_of(token), stored_hash)

@@ -6,9 +6,8 @@ from functools import partial
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.service.accounts.key_uses import KeyUses
-from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.accounts.session_uses import SessionUses
+from vbdesk.service.accounts.service import AccountService, KeyUses
+from vbdesk.service.accounts.sessions import SessionUses
 from vbdesk.service.composition.job_subscribers import subscribe
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.encryption.state import open_encryption

@@ -12,12 +12,12 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from vbdesk.language import message
 from vbdesk.service.composition.app import create_app
-from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.process import (
     OperationsPort,
     StartRefused,
@@ -35,12 +35,15 @@ from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.engine.inspection import SandboxedInspector
 from vbdesk.service.engine.supervisor import supervise_runtime
 from vbdesk.service.health.operations_app import create_ops_app
+from vbdesk.service.http.storage_origin import create_storage_app
 from vbdesk.service.kernel.parent_process import Ending
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.maintenance.existing_data import Interrupted, encrypt_existing_data
 from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
+from vbdesk.service.storage.addresses import EmbeddedAddresses
+from vbdesk.service.uploads.repository import StoredUploads
 from vbdesk.service.uploads.service import UploadService
 
 log = logging.getLogger(__name__)
@@ -194,3 +197,12 @@ def _remove_past(context: Context) -> None:
     context.rates.remove_past(context.clock.now())
     if may_remove(context):
         UploadService.of(context).remove_past()
+
+
+def embedded_origin(context: Context) -> Starlette | None:
+    """Create the application that receives uploads; None where callers upload to a cloud store."""
+    if not isinstance(context.addresses, EmbeddedAddresses):
+        return None
+    gate, origins = StoredUploads(context.database), context.settings.cors_origins
+    signer = context.addresses.signer
+    return create_storage_app(context.storage, signer, context.clock, gate, context.disk.require, origins)

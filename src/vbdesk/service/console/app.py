@@ -13,9 +13,8 @@ from vbdesk.language import N_, _, translated
 from vbdesk.resource_files import resource
 from vbdesk.service.console import keys_routes, language_routes, overview_routes, sign_in_routes, webhook_routes
 from vbdesk.service.console.forms import SESSION_COOKIE, FormRefused
-from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.readers_language import ReadersLanguage
-from vbdesk.service.console.signed_in import SignInNeeded
+from vbdesk.service.console.language_routes import ReadersLanguage
+from vbdesk.service.console.pages import SignInNeeded, go_to, page
 from vbdesk.service.http.route_building import build_routes
 from vbdesk.service.http.security_headers import Protected
 from vbdesk.service.kernel.disk_space import is_disk_full

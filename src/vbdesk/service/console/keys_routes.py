@@ -6,8 +6,7 @@ from fastapi import APIRouter, Response
 
 from vbdesk.language import N_, _
 from vbdesk.service.accounts.service import AccountService, KeyListed
-from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
+from vbdesk.service.console.pages import CurrentVisit, OwnForm, Visit, go_to, page
 from vbdesk.service.http.guard import CurrentContext
 from vbdesk.service.kernel.errors import NotFound
 from vbdesk.service.ports.context import Context

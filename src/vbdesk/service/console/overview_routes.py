@@ -2,8 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import CurrentVisit
+from vbdesk.service.console.pages import CurrentVisit, go_to, page
 from vbdesk.service.console.usage import DAYS, read_allowances, read_usage
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.http.guard import CurrentContext

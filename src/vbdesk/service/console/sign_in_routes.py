@@ -13,8 +13,7 @@ from vbdesk.service.console.forms import (
     form_token,
     new_visit,
 )
-from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import CurrentVisit, OwnForm
+from vbdesk.service.console.pages import CurrentVisit, OwnForm, go_to, page
 from vbdesk.service.http.guard import CurrentContext, authenticate
 from vbdesk.service.kernel.errors import RateLimited, ServiceError, Unauthorized
 from vbdesk.service.ports.context import Context

@@ -1,14 +1,17 @@
 """Use of an account by day and by kind, as charged in the ledger."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import Connection
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.limits import Bucket
-from vbdesk.service.console import repository
+from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.tables import credit_entries
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account
 
@@ -61,7 +64,7 @@ def read_usage(connection: Connection, account_id: str, now: datetime) -> Usage:
     since = datetime.combine(days[0], time(), UTC)
     analyses: Counter[date | Kind] = Counter()
     credits: Counter[date | Kind] = Counter()
-    for day, job_type, name, count, amount in repository.list_use(connection, account_id, since):
+    for day, job_type, name, count, amount in list_use(connection, account_id, since):
         for part in (day, Kind(JobType(job_type) if job_type else None, name)):
             analyses[part] += count
             credits[part] += amount
@@ -81,3 +84,34 @@ def read_allowances(context: Context, account: Account) -> list[Allowance]:
         Allowance(bucket, context.rates.counted(account.account_id, bucket.value, now), limit)
         for bucket, limit in context.settings.rate_limits[account.plan].items()
     ]
+
+
+def list_use(
+    connection: Connection, account_id: str, since: datetime
+) -> Sequence[Row[date, str | None, str | None, int, int]]:
+    """List `(day, job_type, name, analyses, credits)` charged since `since`; days are in UTC.
+
+    Type and name are None for erased jobs: their amounts stay in the ledger.
+    """
+    charged_at = credit_entries.c.created_at
+    local = charged_at if connection.dialect.name == "sqlite" else sa.func.timezone("UTC", charged_at)
+    day = sa.func.date(local, type_=sa.Date)
+    name = sa.case(
+        (jobs.c.job_type == JobType.MODEL.value, jobs.c.model_name),
+        (jobs.c.job_type == JobType.SIGN.value, jobs.c.sign_name),
+        (jobs.c.job_type == JobType.USE_CASE.value, jobs.c.use_case),
+        else_=jobs.c.condition,
+    )
+    query = (
+        sa.select(
+            day, jobs.c.job_type, name, sa.func.count(), sa.cast(sa.func.sum(credit_entries.c.amount), sa.Integer)
+        )
+        .select_from(credit_entries.outerjoin(jobs, jobs.c.job_id == credit_entries.c.job_id))
+        .where(
+            credit_entries.c.account_id == account_id,
+            credit_entries.c.kind == "capture",
+            charged_at >= since,
+        )
+        .group_by(day, jobs.c.job_type, name)
+    )
+    return connection.execute(query).all()

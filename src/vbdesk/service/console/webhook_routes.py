@@ -10,8 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.language import N_, _, translated
-from vbdesk.service.console.pages import go_to, page
-from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
+from vbdesk.service.console.pages import CurrentVisit, OwnForm, Visit, go_to, page
 from vbdesk.service.http.guard import CurrentContext
 from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.errors import Conflict, NotFound

@@ -20,9 +20,8 @@ from sqlalchemy import Connection
 
 from vbdesk.language import N_, joined, message
 from vbdesk.service.encryption.keys import EncryptionKey, EncryptionKeys, KeyUnusable
-from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
-from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import Database, insert_into
+from vbdesk.service.kernel.db.tables import data_keys, encryption_state
 from vbdesk.service.kernel.encrypted_text import NO_KEY, PREFIX
 
 KEY_ID_BYTES = 8

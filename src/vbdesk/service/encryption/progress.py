@@ -4,8 +4,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from vbdesk.service.kernel.db.encryption import encryption_state
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import encryption_state
 
 
 def completed_at(database: Database) -> datetime | None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.service.kernel.db.jobs import executors
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import insert_into
 
 DEAD_AFTER = timedelta(seconds=20)
 """Many missed heartbeats: a busy machine is not dead."""

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.service.kernel.db.jobs import leases
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import insert_into
 
 DURATION = timedelta(seconds=30)
 """Longer than the time between two renewals; if the holder dies, the task pauses for this long."""

@@ -13,11 +13,9 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.spoken_language import without_widening
 from vbdesk.service.jobs.history_record import reading_versions, versions_of
 from vbdesk.service.jobs.target import JobTarget
-from vbdesk.service.kernel.db.accounts import ACTIVE, accounts
-from vbdesk.service.kernel.db.groups import memberships
 from vbdesk.service.kernel.db.jobs import jobs, recomputations
-from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import Database, insert_into
+from vbdesk.service.kernel.db.tables import ACTIVE, accounts, memberships
 
 MOST_TRIES = 3
 """Attempts to replace one reading with one calibration; afterwards it keeps its mark in trajectories."""

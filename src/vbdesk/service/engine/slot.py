@@ -10,9 +10,11 @@ answer, and unpickling it would run code here. Requests to a child are trusted a
 """
 
 import inspect
+import math
 import os
 import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +28,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from vbdesk.service.engine.resource_limits import ended_by_processor_time, limit_processor_time, limit_resources
+from vbdesk.privacy import disable_core_dumps
 from vbdesk.service.engine.sandbox import enter
 from vbdesk.service.engine.slot_children import Children, Pipe, usual_children
 
 if TYPE_CHECKING:  # children import this module and do not need encryption
     from vbdesk.service.encryption.recording_files import StoredRecording
+
 
 START_LIMIT_S = 120.0  # imports on a busy machine
 START_TRIES = 3
@@ -328,3 +331,62 @@ def _answer_type(task: Task) -> TypeAdapter[Any]:
     """Return the return type of the task."""
     said = task if inspect.isroutine(task) else type(task).__call__
     return TypeAdapter(get_type_hints(said)["return"])
+
+
+MEMORY_SIZE = Path("/proc/self/statm")
+
+
+def limit_resources(memory_bytes: int | None) -> bool:
+    """Limit this process's memory, and disable core dumps, which would write its memory to the disk.
+
+    Past the limit an allocation fails: Python code sees `MemoryError`, native code usually crashes. Windows has no such
+    limit and macOS does not enforce it: there only a timeout limits a task.
+
+    Args:
+        memory_bytes: memory in addition to current use; None sets no limit.
+
+    Returns:
+        Whether the memory is limited from now on.
+    """
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    disable_core_dumps()
+    if memory_bytes is None or not MEMORY_SIZE.exists():
+        return False
+    pages = int(MEMORY_SIZE.read_text().split()[0])
+    limit = pages * resource.getpagesize() + memory_bytes
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+    if hard_limit != resource.RLIM_INFINITY and hard_limit < limit:
+        return True  # a lower limit is already set
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    return True
+
+
+def limit_processor_time(seconds: float | None) -> None:
+    """Let this process use so much processor time from now on; then the system ends it with SIGXCPU.
+
+    The system counts whole seconds, of all threads. Windows has no such limit.
+
+    Args:
+        seconds: None removes the limit.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = hard_limit if seconds is None else math.ceil(time.process_time() + seconds)
+    if hard_limit != resource.RLIM_INFINITY:
+        limit = min(limit, hard_limit)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
+
+
+def ended_by_processor_time(exit_code: int | None) -> bool:
+    """Return whether the system ended a child because of `limit_processor_time`."""
+    if sys.platform == "win32":
+        return False
+    import signal
+
+    return exit_code == -signal.SIGXCPU

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.credits.repository import read_ledger
+from vbdesk.service.credits.service import read_ledger
 from vbdesk.service.engine import executors, leases
 from vbdesk.service.engine.job_engine import JobEngine
 from vbdesk.service.engine.shared_clock import ProcessTime, SharedTime

@@ -8,13 +8,21 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from vbdesk.service.jobs.repository import AnyRow
-from vbdesk.service.kernel.db.accounts import DELETED, DELETING, accounts, api_keys
-from vbdesk.service.kernel.db.console import console_sessions
-from vbdesk.service.kernel.db.erasures import erasures
-from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
 from vbdesk.service.kernel.db.jobs import client_ref_keys, client_refs, idempotency_keys, job_days, jobs
-from vbdesk.service.kernel.db.uploads import uploads
-from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
+from vbdesk.service.kernel.db.tables import (
+    DELETED,
+    DELETING,
+    account_webhooks,
+    accounts,
+    api_keys,
+    cohort_snapshots,
+    console_sessions,
+    erasures,
+    groups,
+    memberships,
+    uploads,
+    webhook_deliveries,
+)
 
 _KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
 

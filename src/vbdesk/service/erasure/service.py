@@ -11,7 +11,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.language import N_
 from vbdesk.service.accounts import repository as accounts
-from vbdesk.service.accounts.credentials import NO_HASH
+from vbdesk.service.accounts.service import NO_HASH
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.erasure import repository
 from vbdesk.service.groups import repository as groups
@@ -19,12 +19,12 @@ from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 from vbdesk.service.jobs.service import AUDIO_FOLDER
-from vbdesk.service.kernel.db.accounts import DELETED, DELETING
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import DELETED, DELETING
 from vbdesk.service.kernel.errors import Conflict, NotFound
 from vbdesk.service.maintenance.orphans import SweptStore
 from vbdesk.service.maintenance.retention import remove_erased_audio
-from vbdesk.service.storage import removals
+from vbdesk.service.storage import withdrawal
 from vbdesk.service.storage.quarantine import delete_everywhere
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 from vbdesk.service.storage.withdrawal import is_withdrawn, withdraw
@@ -211,7 +211,7 @@ class Eraser:
             # by name, since the rows have no audio key after the first call
             keys.update(f"{AUDIO_FOLDER}/{row.job_id}" for row in found)
             jobs.forget_audio(connection, [row.job_id for row in found])
-            removals.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
+            withdrawal.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
             self._delete_uploads(connection, sorted(uploads))
             return len(found), sorted({*keys, *map(upload_key, uploads)})
 
@@ -228,7 +228,7 @@ class Eraser:
     def count_left(self) -> int:
         """Return how many recordings and uploads of all erasures are still stored."""
         with self._database.reading() as connection:
-            owed = removals.list_owed(connection)
+            owed = withdrawal.list_owed(connection)
         return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in owed)
 
     def _erase(
@@ -263,7 +263,7 @@ class Eraser:
         for job_id in job_ids:
             self._credits.release(connection, job_id)
         count = repository.delete_jobs(connection, job_ids)
-        removals.owe_removal(connection, [row.audio_key for row in found if row.audio_key], self._clock.now())
+        withdrawal.owe_removal(connection, [row.audio_key for row in found if row.audio_key], self._clock.now())
         self._delete_uploads(connection, [row.upload_ref for row in found if row.upload_ref])
         return count
 
@@ -275,7 +275,7 @@ class Eraser:
         for upload_ref in upload_refs:
             ends_at = ends.get(upload_ref, now)
             owed_until = ends_at + PUT_LASTS if ends_at >= now else now
-            removals.owe_removal(connection, [upload_key(upload_ref)], owed_until)
+            withdrawal.owe_removal(connection, [upload_key(upload_ref)], owed_until)
 
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
@@ -289,7 +289,7 @@ class Eraser:
         """
         removed: list[str] = []
         with self._database.reading() as connection:
-            signed = removals.list_owed_later(connection, objects, self._clock.now())
+            signed = withdrawal.list_owed_later(connection, objects, self._clock.now())
         for key in objects:
             try:
                 (withdraw if key in signed else delete_everywhere)(self._storage, key)
@@ -299,7 +299,7 @@ class Eraser:
                 break
             removed.append(key)
         with self._database.writing() as connection:
-            removals.forget_removed(connection, removed, self._clock.now())
+            withdrawal.forget_removed(connection, removed, self._clock.now())
 
 
 def _objects_of(found: Sequence[AnyRow]) -> list[str]:

@@ -12,8 +12,8 @@ from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values
 from vbdesk.longitudinal.account_fit import Estimates, FittedMedians, fit_account, personal_variances, with_account_fit
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.service.groups import history_entries
-from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import cohort_snapshots, groups
 
 SNAPSHOT_EVERY = timedelta(days=1)
 FIT_EVERY = timedelta(days=30)

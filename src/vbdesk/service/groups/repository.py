@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Row
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
-from vbdesk.service.kernel.db.groups import group_states, groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import insert_into
+from vbdesk.service.kernel.db.tables import group_states, groups, memberships
 from vbdesk.service.kernel.paging import PagePosition
 
 _DONE = jobs.c.status == JobStatus.DONE.value

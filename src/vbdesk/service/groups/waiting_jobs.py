@@ -8,10 +8,12 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.longitudinal import LongitudinalFields
 from vbdesk.contract.results import ModelResult, Result
+from vbdesk.longitudinal import job_estimates, unconfirmed_changes, wire_fields
 from vbdesk.longitudinal.parameters import Parameters
-from vbdesk.service.groups import job_longitudinal_fields, repository
-from vbdesk.service.jobs.history_record import parse_result, record_of
+from vbdesk.service.groups import cohort_snapshots, history_entries, repository
+from vbdesk.service.jobs.history_record import history_entry, parse_result, record_of
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.job_events import JobSubscriber
@@ -88,7 +90,7 @@ class GroupHistories(JobSubscriber):
 
     def _longitudinal(self, connection: Connection, job: Row[Any]) -> Result:
         result = parse_result(job.analysis)
-        fields, unconfirmed = job_longitudinal_fields.read_job(connection, job, record_of(result), self._parameters)
+        fields, unconfirmed = read_job(connection, job, record_of(result), self._parameters)
         if isinstance(result, ModelResult):
             return add_longitudinal(result, fields, unconfirmed, language=self._language)
         return add_longitudinal(result, fields, unconfirmed, language=self._language)
@@ -96,3 +98,20 @@ class GroupHistories(JobSubscriber):
 
 def _history_of(job: Row[Any]) -> set[str]:
     return set() if job.history_key is None else {job.history_key}
+
+
+def read_job(
+    connection: Connection, job: Row[Any], reading: str, parameters: Parameters
+) -> tuple[dict[str, LongitudinalFields], frozenset[str]]:
+    """Return the longitudinal fields by sign of a job that is being finished with `reading`.
+
+    Also return the slow signs whose change needs a second timepoint. The job counts in its own history even if it was
+    removed from the group in the meantime.
+    """
+    members = history_entries.load(connection, job.history_key, job.recorded_at)
+    others = [entry for entry in members if entry.job_id != job.job_id]
+    history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
+    references = cohort_snapshots.references(connection, job.account_id, job.history_key)
+    parameters = cohort_snapshots.account_parameters(connection, job.account_id, parameters)
+    estimates = job_estimates(history, job.job_id, parameters)
+    return wire_fields(estimates, references), unconfirmed_changes(estimates)

@@ -8,8 +8,8 @@ from vbdesk.language import N_, message, plural_message
 from vbdesk.service.health.audio_reconciliation import Reconciliation
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.jobs.repository import UNFINISHED
-from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
+from vbdesk.service.kernel.db.tables import credit_balances, credit_entries
 
 
 def look_at_ledger(connection: Connection) -> list[Finding]:

@@ -11,7 +11,7 @@ from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 from vbdesk.service.engine.sweeper import TASK
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.jobs import jobs, leases
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import webhook_deliveries
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.webhooks.repository import OF_ACTIVE, PENDING
 

@@ -13,9 +13,8 @@ from sqlalchemy.pool import QueuePool
 
 from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 from vbdesk.service.jobs.repository import UNFINISHED
-from vbdesk.service.kernel.db.credits import Ledger, credit_balances, credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
-from vbdesk.service.kernel.db.webhooks import webhook_deliveries
+from vbdesk.service.kernel.db.tables import Ledger, credit_balances, credit_entries, webhook_deliveries
 from vbdesk.service.observability.metrics import LEDGER_KINDS
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks.repository import OF_ACTIVE, PENDING

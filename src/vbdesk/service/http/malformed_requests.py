@@ -13,7 +13,7 @@ import h11
 from h11._receivebuffer import ReceiveBuffer
 
 from vbdesk.contract.errors import ErrorCode, error_body
-from vbdesk.service.http.no_store import NO_STORE
+from vbdesk.service.http.security_headers import NO_STORE
 from vbdesk.service.http.slow_clients import ClientTimeouts, CutsOffSlowClients
 
 UNREADABLE = "The request cannot be read. Send well-formed HTTP with a head of at most 64 KiB."

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
 from vbdesk.service.kernel.db.jobs import client_ref_keys, client_refs, executors, idempotency_keys, job_days, jobs
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import insert_into
 from vbdesk.service.kernel.paging import PagePosition
 
 AnyRow = Row[*tuple[Any, ...]]

@@ -18,7 +18,7 @@ from vbdesk.service.accounts.service import require_active
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.queue_order import next_tag
+from vbdesk.service.jobs.admission import next_tag
 from vbdesk.service.jobs.submission import Submission
 from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.kernel.address_guard import AddressNotAllowed
@@ -31,8 +31,8 @@ from vbdesk.service.observability.tracing import trace_parent
 from vbdesk.service.ports.audio_inspector import AudioFacts
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account
-from vbdesk.service.storage.removals import owe_removal
 from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
+from vbdesk.service.storage.withdrawal import owe_removal
 from vbdesk.service.uploads import repository as uploads
 from vbdesk.service.uploads.service import UploadService
 

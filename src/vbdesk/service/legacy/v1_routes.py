@@ -6,12 +6,13 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 from starlette.concurrency import run_in_threadpool
 
+from vbdesk.contract.catalog import V1_USE_CASES
 from vbdesk.contract.errors import ErrorCode, ErrorDetail
-from vbdesk.contract.jobs import JobList
-from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
+from vbdesk.contract.jobs import JobList, JobStatus
+from vbdesk.contract.legacy import V1_DIARIZED, V1AudioUrl, V1Job, V1Submitted, v1_status
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.credits.routes import read_credits
@@ -22,11 +23,12 @@ from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, SPOKEN_LANG
 from vbdesk.service.jobs.service import JobService, require
 from vbdesk.service.jobs.submission import Submission, spoken_language
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
+from vbdesk.service.jobs.target import JobTarget
+from vbdesk.service.jobs.view import result_in_earlier_form, with_result
 from vbdesk.service.kernel.errors import ValidationFailed
 from vbdesk.service.kernel.paging import PageNumber
 from vbdesk.service.legacy.audio_fetch import AudioFetcher
 from vbdesk.service.legacy.targets import v1_condition_in_path
-from vbdesk.service.legacy.v1_view import V1, v1_job_json, v1_job_list
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account, Credential
 from vbdesk.service.webhooks.routes import configure_webhook
@@ -159,3 +161,38 @@ def _submission(request: Request, account: Account, condition: str, *, diarize: 
 
 async def _submit(context: Context, submission: Submission) -> V1Submitted:
     return V1Submitted(job_id=(await submit_form(context, submission)).job.job_id)
+
+
+V1 = "v1"
+"""`api_version` of jobs submitted through v1."""
+
+_CONDITIONS = {use_case: condition for condition, use_case in V1_USE_CASES.items()}
+
+
+def v1_job_json(row: Row[Any]) -> bytes:
+    """Encode the v1 job object with its result."""
+    job = V1Job(
+        job_id=row.job_id,
+        status=v1_status(JobStatus(row.status)),
+        created_at=row.created_at,
+        completed_at=row.completed_at,
+        result=None,
+        audio_content_type=row.audio_content_type,
+        audio_size_bytes=row.audio_size_bytes,
+        audio_duration_seconds=row.audio_duration_seconds,
+        pipeline_type=_pipeline_type(row),
+    )
+    return with_result(job, result_in_earlier_form(row))
+
+
+def v1_job_list(jobs: JobList) -> JobList:
+    """Encode the page with v1 state names."""
+    items = [item.model_copy(update={"status": v1_status(item.status)}) for item in jobs.jobs]
+    return jobs.model_copy(update={"jobs": items})
+
+
+def _pipeline_type(row: Row[Any]) -> str:
+    name = JobTarget.of_row(row).name
+    if row.api_version == V1:
+        name = _CONDITIONS[name]
+    return f"{name}{V1_DIARIZED}" if row.diarize else name

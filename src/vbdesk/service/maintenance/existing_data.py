@@ -12,10 +12,9 @@ import sqlalchemy as sa
 
 from vbdesk.service.encryption.file_format import is_encrypted_file
 from vbdesk.service.encryption.progress import completed_at, look_again
-from vbdesk.service.kernel.db.encryption import encryption_state
-from vbdesk.service.kernel.db.groups import cohort_snapshots, group_states
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.tables import cohort_snapshots, encryption_state, group_states
 from vbdesk.service.kernel.encrypted_text import PREFIX
 from vbdesk.service.storage.incoming import file_time_now
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore

@@ -19,7 +19,7 @@ from vbdesk.contract.ids import id_timestamp
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.service import AUDIO_FOLDER
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
+from vbdesk.service.kernel.db.tables import erased_objects, quarantined_objects
 from vbdesk.service.storage.quarantine import (
     QUARANTINE_FOLDER,
     copy_whole,

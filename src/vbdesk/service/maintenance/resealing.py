@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from vbdesk.service.kernel.db.jobs import client_ref_keys, jobs
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
+from vbdesk.service.kernel.db.tables import account_webhooks, webhook_deliveries
 from vbdesk.service.kernel.secret_box import CLIENT_REF_KEY, WEBHOOK_SECRET, SecretBox
 from vbdesk.service.webhooks.repository import GIVEN_UP, PENDING
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from vbdesk.service.jobs import repository as jobs
-from vbdesk.service.kernel.db.stores import erased_objects
+from vbdesk.service.kernel.db.tables import erased_objects
 from vbdesk.service.maintenance.orphans import StoreContext
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.quarantine import delete_everywhere

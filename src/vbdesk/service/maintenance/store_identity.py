@@ -14,9 +14,8 @@ import sqlalchemy as sa
 from vbdesk.contract.ids import id_timestamp
 from vbdesk.language import N_, joined, message, message_of, system_reason
 from vbdesk.service.jobs import repository as jobs
-from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.db.stores import store_identity
-from vbdesk.service.kernel.db.upsert import insert_into
+from vbdesk.service.kernel.db.session import Database, insert_into
+from vbdesk.service.kernel.db.tables import store_identity
 from vbdesk.service.maintenance.orphans import FOLDERS, find_mentioned
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, StoreMismatch, StoreUnavailable

@@ -20,7 +20,7 @@ from vbdesk.contract.errors import ErrorCode
 from vbdesk.contract.jobs import TERMINAL_STATUSES
 from vbdesk.contract.limits import Bucket
 from vbdesk.service.kernel.db import events
-from vbdesk.service.kernel.db.credits import Ledger
+from vbdesk.service.kernel.db.tables import Ledger
 
 REQUEST_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 STAGE_BUCKETS_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)

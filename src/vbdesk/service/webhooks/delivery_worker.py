@@ -3,8 +3,8 @@
 import logging
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,15 +20,15 @@ from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_
 from vbdesk.language import N_
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
-from vbdesk.service.kernel.address_guard import AddressNotAllowed
+from vbdesk.service.kernel.address_guard import AddressNotAllowed, endpoint_of
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.name_resolver import numeric_address
 from vbdesk.service.kernel.periodic import PeriodicJob
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import Tracing, continued, traced
 from vbdesk.service.webhooks import repository
-from vbdesk.service.webhooks.delivery_slots import DeliverySlots
 from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.webhooks.service import CLAIM
 
@@ -245,3 +245,54 @@ class DeliveryWorker:
             httpcore.UnsupportedProtocol,
         ) as error:
             return None, type(error).__name__
+
+
+AT_ONCE = 128
+"""Concurrent deliveries of one process; each uses a thread that mostly waits."""
+
+OF_ONE_ACCOUNT = 6
+OF_ONE_RECEIVER = 8
+OF_ONE_ACCOUNT_AT_ONE_RECEIVER = 4
+"""Lower than both limits above. A receiver that does not answer leaves slots for the account's other receivers. An
+account whose deliveries hang leaves the receiver's slots to other accounts."""
+
+
+class DeliverySlots:
+    """Counts running deliveries and decides which may start."""
+
+    def __init__(self, under_way: Iterable[Row[Any]] = ()) -> None:
+        self.free = AT_ONCE
+        self._taken: Counter[Hashable] = Counter()
+        for delivery in under_way:
+            self._occupy(delivery.account_id, receiver_of(delivery.url))
+
+    @property
+    def full_accounts(self) -> list[str]:
+        """Accounts that have no free slot."""
+        return [key for key, count in self._taken.items() if isinstance(key, str) and count >= OF_ONE_ACCOUNT]
+
+    def take(self, delivery: Row[Any]) -> bool:
+        """Take a slot for `delivery`; False when none is free."""
+        account_id, receiver = delivery.account_id, receiver_of(delivery.url)
+        if (
+            self.free <= 0
+            or self._taken[account_id] >= OF_ONE_ACCOUNT
+            or self._taken[receiver] >= OF_ONE_RECEIVER
+            or self._taken[account_id, receiver] >= OF_ONE_ACCOUNT_AT_ONE_RECEIVER
+        ):
+            return False
+        self._occupy(account_id, receiver)
+        return True
+
+    def _occupy(self, account_id: str, receiver: tuple[str, int]) -> None:
+        self.free -= 1
+        self._taken.update([account_id, receiver, (account_id, receiver)])
+
+
+def receiver_of(url: str) -> tuple[str, int]:
+    """Return the normalised host and port; a URL without a host is its own receiver."""
+    try:
+        host, port = endpoint_of(url)
+    except AddressNotAllowed:
+        return url, 0
+    return numeric_address(host) or host.rstrip("."), port

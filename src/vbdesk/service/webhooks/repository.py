@@ -7,9 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from vbdesk.service.kernel.db.accounts import ACTIVE, accounts
 from vbdesk.service.kernel.db.jobs import jobs
-from vbdesk.service.kernel.db.webhooks import account_webhooks, webhook_deliveries
+from vbdesk.service.kernel.db.tables import ACTIVE, account_webhooks, accounts, webhook_deliveries
 
 PENDING, SENT, GIVEN_UP = "pending", "sent", "given_up"
 

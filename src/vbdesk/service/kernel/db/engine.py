@@ -1,12 +1,14 @@
 """SQLAlchemy engines; SQLite is configured for durability and concurrency."""
 
+import sqlite3
 from typing import Any, Literal
 
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
-import vbdesk.service.kernel.db.sqlite_functions  # noqa: F401 - for every connection of this process
+from vbdesk.clock import SystemClock
 
 READ_ONLY = "vbdesk_read_only"
 """Execution option of a connection that only reads; its transaction takes no write lock on SQLite."""
@@ -67,3 +69,27 @@ def _server_engine(url: str) -> sa.Engine:
             raise sa.exc.InvalidatePoolError from None
 
     return engine
+
+
+KNOWS_SUBSEC = (3, 42, 0)
+_SUBSECOND = {"subsec", "subsecond"}
+
+
+def supply_functions(connection: Any, _record: object = None) -> None:
+    """Add the missing functions to a new connection; does nothing for another database or a newer SQLite."""
+    if isinstance(connection, sqlite3.Connection) and sqlite3.sqlite_version_info < KNOWS_SUBSEC:
+        connection.create_function("unixepoch", 1, _unixepoch)
+
+
+def _unixepoch(modifier: object) -> float:
+    """Seconds since 1970, to the millisecond. This replaces SQLite's own function of one argument.
+
+    Raises:
+        ValueError: another argument than `subsec`; nothing in this service asks for one.
+    """
+    if modifier not in _SUBSECOND:
+        raise ValueError(f"unixepoch({modifier!r}) is not supplied.")
+    return round(SystemClock().now().timestamp(), 3)
+
+
+event.listen(Pool, "connect", supply_functions)

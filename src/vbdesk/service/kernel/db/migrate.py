@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from vbdesk.language import N_, message, message_of
 from vbdesk.privacy import FILE_MODE
 from vbdesk.service.kernel.db import metadata
-from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import DEADLOCK, Database
+from vbdesk.service.kernel.db.tables import schema_floor
 
 if TYPE_CHECKING:
     from alembic.config import Config

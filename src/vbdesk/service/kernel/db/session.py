@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from vbdesk.language import message
 from vbdesk.privacy import FILE_MODE, make_private
@@ -153,3 +154,8 @@ def database_fault(settings: Settings, error: Exception) -> str:
         "The database does not answer ({kind}). Check that it runs, and that database_url and the password are right.",
         kind=kind,
     )
+
+
+def insert_into(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an insert that supports `on_conflict`, which SQLAlchemy's generic insert lacks."""
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
