@@ -26,8 +26,7 @@ import soundfile as sf
 import soxr
 
 from vbdesk.resource_files import resource
-from vbdesk.voice.features import FEATURES, extract_features
-from vbdesk.voice.pitch_tract import PitchTractModel
+from vbdesk.voice.features import FEATURES, PitchTractModel, extract_features
 from vbdesk.voice.recording import ANALYSIS_RATE
 
 LARGEST_MEDIAN_SD, LARGEST_MEAN_SD = 0.15, 0.35

@@ -1,5 +1,5 @@
-from vbdesk.capture.alsa_cards import card_inputs
 from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
+from vbdesk.capture.device_helper import card_inputs
 from vbdesk.capture.devices import Device, is_among, offered
 
 STUDIO = Device("Studio Mic", "ALSA", False)

@@ -7,10 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.lab.commands.simulate import BEGIN, END, app
-from vbdesk.lab.simulation.capacity.arrivals import DAY_S, draw_day
-from vbdesk.lab.simulation.capacity.forecast import breaking_points, predict_real_batch, requirements
+from vbdesk.lab.simulation.capacity.forecast import (
+    DAY_S,
+    breaking_points,
+    draw_day,
+    fewest_servers,
+    predict_real_batch,
+    queue_waits,
+    requirements,
+)
 from vbdesk.lab.simulation.capacity.inputs import shipped_assumptions, shipped_costs
-from vbdesk.lab.simulation.capacity.queueing import fewest_servers, queue_waits
 
 ASSUMPTIONS, COSTS = shipped_assumptions(), shipped_costs()
 CUSTOMERS = 60_000

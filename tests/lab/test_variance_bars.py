@@ -12,8 +12,7 @@ from vbdesk.lab.simulation.longitudinal.variance_bars import (
     false_alarms,
     power,
 )
-from vbdesk.lab.simulation.longitudinal.variance_coverage import Coverage, coverage
-from vbdesk.lab.simulation.longitudinal.variance_report import DEPARTURES, VarianceResults, tables
+from vbdesk.lab.simulation.longitudinal.variance_report import DEPARTURES, Coverage, VarianceResults, coverage, tables
 from vbdesk.longitudinal.parameters import shipped_parameters
 
 FIRST, SECOND = shipped_parameters("tss-1"), shipped_parameters("tss-2")

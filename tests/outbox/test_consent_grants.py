@@ -7,8 +7,7 @@ import pytest
 
 from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, status_of
 from vbdesk.outbox.library.consent_rows import SubjectConsent
-from vbdesk.outbox.results.consent_grants import consent_grants
-from vbdesk.outbox.results.recording_details import with_consents, with_unreadable_consents
+from vbdesk.outbox.results.recording_details import consent_grants, with_consents, with_unreadable_consents
 from vbdesk.report.subject_record import RecordSource, subject_record
 
 DAY = timedelta(days=1)

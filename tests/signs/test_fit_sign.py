@@ -18,11 +18,11 @@ from vbdesk.lab.corpus.journal import MeasurementJournal
 from vbdesk.lab.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
 from vbdesk.lab.corpus.recording_table import TableError
 from vbdesk.lab.fit.bootstrap import auc, bootstrap_interval, intraclass_correlation, slope
-from vbdesk.lab.fit.probability_calibration import calibrate_probabilities
 from vbdesk.lab.fit.regression import fit_weights, speaker_folds
 from vbdesk.lab.fit.rules import fitting_rules
 from vbdesk.lab.fit.run import fit_sign
 from vbdesk.lab.fit.study import RecordingLabel, StudyError, make_study, read_labels, reject_shared_recordings
+from vbdesk.lab.fit.validity import calibrate_probabilities
 from vbdesk.signs.plugins.discovery import PluginSource, load_plugins
 
 RULES = fitting_rules()

@@ -17,9 +17,8 @@ from vbdesk.cli.main import app
 from vbdesk.data_files import read_data
 from vbdesk.lab.corpus.measurement import MeasuredFile
 from vbdesk.lab.corpus.recording_table import TableError
-from vbdesk.lab.norms.norms_writer import measure_norms, write_norms
+from vbdesk.lab.norms.norms_writer import fit_logistic, measure_norms, write_norms
 from vbdesk.lab.norms.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
-from vbdesk.lab.norms.sex_model import fit_logistic
 from vbdesk.lab.norms.spread import line_through, spread_of
 from vbdesk.resource_files import resource
 from vbdesk.signs.norms import Norms

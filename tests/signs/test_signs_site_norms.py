@@ -13,8 +13,7 @@ from vbdesk.resource_files import resource
 from vbdesk.signs.analysis import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.plugins.analysis import analyze_sign
 from vbdesk.signs.plugins.source import PluginSource
-from vbdesk.signs.reference_data import load_reference_data
-from vbdesk.signs.site_norms import version_with_norms
+from vbdesk.signs.reference_data import load_reference_data, version_with_norms
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[1] / "data"

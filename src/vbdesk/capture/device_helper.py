@@ -5,13 +5,13 @@ it imports as little as possible. Run with `python -m vbdesk.capture.device_help
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import sounddevice as sd
-
-from vbdesk.capture.alsa_cards import card_inputs
 
 FOLLOWING = ("default", "sysdefault", "pulse", "pipewire", "Microsoft Sound Mapper", "Primary Sound Capture Driver")
 PACTL_TIMEOUT_S = 2.0
@@ -66,3 +66,23 @@ if __name__ == "__main__":
     for _ in sys.stdin:
         sys.stdout.write(json.dumps(describe_inputs()) + "\n")
         sys.stdout.flush()
+
+
+KERNEL_LISTS = Path("/proc/asound")
+_CARD = re.compile(r"^\s*(?P<number>\d+) \[.*?\]: .*? - (?P<name>.+?)\s*$", re.MULTILINE)
+_INPUT = re.compile(r"^(?P<card>\d+)-(?P<device>\d+): .*? : (?P<name>.*?) :.*\bcapture\b", re.MULTILINE)
+
+
+def card_inputs(lists: Path = KERNEL_LISTS) -> list[str]:
+    """Every input of every sound card, named as in PortAudio; empty without the kernel's lists."""
+    try:
+        cards_text = (lists / "cards").read_text(encoding="utf-8", errors="replace")
+        inputs_text = (lists / "pcm").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    cards = {int(card["number"]): card["name"] for card in _CARD.finditer(cards_text)}
+    return [
+        f"{cards[int(found['card'])]}: {found['name']} (hw:{int(found['card'])},{int(found['device'])})"
+        for found in _INPUT.finditer(inputs_text)
+        if int(found["card"]) in cards
+    ]

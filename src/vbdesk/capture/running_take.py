@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.boot_clock import BootTime
-from vbdesk.capture.devices import Device, DeviceLister
+from vbdesk.capture.devices import Device, DeviceLister, DeviceListUnavailable, is_among
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, Frames
 from vbdesk.capture.meter import InputLevelMeter, InputLevels, LiveEnvelope
 from vbdesk.capture.microphone import Block, MicrophoneStream
-from vbdesk.capture.microphone_loss import MicrophoneLoss
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take, end_sentence
 from vbdesk.capture.take_keys import shred
@@ -316,3 +315,47 @@ class RunningTake:
             missing_s=self._missing_s(),
             all_zero=self._all_zero and kept_frames > 0,
         )
+
+
+STALL_S = 3.0
+WATCH_S = 0.8  # with the listing itself, under a second of another microphone's sound
+
+
+class MicrophoneLoss:
+    """Ends a take whose microphone is lost.
+
+    The sound system silently continues with another microphone, so a thread lists the devices regularly.
+    """
+
+    def __init__(self, end: Callable[[EndReason, int | None], None]) -> None:
+        """Make it; `end` is called with the reason and the frames to keep (None: all), on any thread."""
+        self._end = end
+
+    def stream_ended(self) -> None:
+        """Handle an unexpected end of the stream."""
+        self._end(EndReason.UNPLUGGED, None)
+
+    def is_stalled(self, silent_for_s: float) -> bool:
+        """Whether the microphone gave no block for too long."""
+        return silent_for_s >= STALL_S
+
+    def watching(
+        self, lister: DeviceLister, device: Device, frames: Callable[[], int], ended: threading.Event
+    ) -> threading.Thread:
+        """Make the thread that ends the take when `device` is no longer listed, until the take has `ended`.
+
+        The take is cut back to its `frames` when the microphone was last certainly there.
+        """
+        return threading.Thread(
+            target=self._watch, args=(lister, device, frames, ended), name="recorder-watch", daemon=True
+        )
+
+    def _watch(self, lister: DeviceLister, device: Device, frames: Callable[[], int], ended: threading.Event) -> None:
+        certain = 0
+        while not ended.wait(WATCH_S):
+            frames_before = frames()
+            with contextlib.suppress(DeviceListUnavailable):
+                if not is_among(device, lister.devices()):
+                    self._end(EndReason.REPLACED, certain)
+                    return
+                certain = frames_before

@@ -8,19 +8,21 @@ from typing import Self
 
 import httpx
 
-from vbdesk.client.account import AccountResource
 from vbdesk.client.analyze import AnalysisTarget, Webhook, submit
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.catalog import Models, Signs
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.environment import account_in
 from vbdesk.client.groups import Groups
 from vbdesk.client.jobs import Jobs
+from vbdesk.client.refusals import OF_MODEL, OF_SIGN, OF_WEBHOOK
 from vbdesk.client.request_budget import RequestBudget
 from vbdesk.client.retry_policy import RetryRule
-from vbdesk.client.transport import TIMEOUT, Transport
+from vbdesk.client.transport import TIMEOUT, Call, Transport
 from vbdesk.client.uploads import Uploads
+from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag, Clock, SystemClock
+from vbdesk.contract.accounts import Credits, WebhookConfigured
+from vbdesk.contract.catalog import Model, ModelList, Sign, SignDetail, SignList
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
@@ -175,3 +177,54 @@ def _checked(base_url: str) -> str:
             message("Give the service's address with http:// or https:// in front, for example https://host:8000.")
         )
     return str(url).rstrip("/")
+
+
+class AccountResource:
+    """The account of the credentials."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def credits(self) -> int:
+        """Remaining tokens."""
+        call = Call("GET", path("account", "credits"), repeatable=True)
+        return self._transport.read(call, Credits.model_validate_json).credits
+
+    def set_webhook(self, url: str, secret_key: str) -> WebhookConfigured:
+        """Report every finished job to `url`, signed with `secret_key`."""
+        body = {"url": url, "secret_key": secret_key}
+        call = Call("POST", path("account", "webhook"), repeatable=True, json=body, refusals=OF_WEBHOOK)
+        return self._transport.read(call, WebhookConfigured.model_validate_json)
+
+
+class Models:
+    """Named bundles of signs."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> list[Model]:
+        """All models."""
+        call = Call("GET", path("models"), repeatable=True)
+        return self._transport.read(call, ModelList.model_validate_json).models
+
+    def get(self, name: str) -> Model:
+        """One model."""
+        call = Call("GET", path("models", name), repeatable=True, refusals=OF_MODEL)
+        return self._transport.read(call, Model.model_validate_json)
+
+
+class Signs:
+    """Signs that can be requested individually."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> list[Sign]:
+        """All standalone signs."""
+        return self._transport.read(Call("GET", path("signs"), repeatable=True), SignList.model_validate_json).signs
+
+    def get(self, name: str) -> SignDetail:
+        """One sign with its condition."""
+        call = Call("GET", path("signs", name), repeatable=True, refusals=OF_SIGN)
+        return self._transport.read(call, SignDetail.model_validate_json)

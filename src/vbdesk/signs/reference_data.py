@@ -6,14 +6,14 @@ from pathlib import Path
 
 from vbdesk.contract.narrative_texts import DEFAULT_LANGUAGE, Narrative, NarrativeRules, find_language, read_texts
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
-from vbdesk.data_files import read_data
+from vbdesk.data_files import DataFileError, read_data
+from vbdesk.language import message
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import read_bibliography
 from vbdesk.signs.calibration import Calibration, CalibrationMeta
 from vbdesk.signs.language_widening import LanguageWidening, widened_version
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.site_norms import calibrate_for_norms, read_site_norms, version_with_norms
 from vbdesk.voice.measurement import MISSING_CODES
 
 
@@ -104,3 +104,46 @@ def _load_data(norms_file: Path | None, *, widened: bool) -> tuple[Norms, Calibr
     confounders = {name: sign.confounders for name, sign in calibration.signs.items()}
     context = {"features": norms.features, "confounders": confounders}
     return norms, calibration, metrics, read_data(resource("narrative", "narrative.toml"), NarrativeRules, context)
+
+
+def read_site_norms(path: Path, shipped: Norms) -> Norms:
+    """Read the site norms at `path`: every feature of the shipped norms, and a version of their own.
+
+    Raises:
+        DataFileError: a feature is missing, the version is that of the shipped norms, or the file is not valid.
+    """
+    norms = read_data(path, Norms)
+    missing = [name for name in shipped.features if name not in norms.features]
+    if missing:
+        raise DataFileError(
+            message("{file}: feature: there is no {missing}, which signs need.", file=path.name, missing=missing[0])
+        )
+    if norms != shipped and norms.meta.version == shipped.meta.version:
+        raise DataFileError(
+            message(
+                "{file}: meta.version: {version} is the version of the shipped norms, but the numbers differ. Set"
+                " another version: every result names it.",
+                file=path.name,
+                version=norms.meta.version,
+            )
+        )
+    return norms
+
+
+def calibrate_for_norms(norms: Norms, calibration: Calibration) -> Calibration:
+    """Adapt the calibration to site norms: their sign references replace its own, and its version names them."""
+    signs = {
+        name: sign.model_copy(update={"reference_mean": found.mean, "reference_sd": found.sd})
+        for name, sign in calibration.signs.items()
+        if (found := norms.sign_reference.get(name)) is not None
+    }
+    version = version_with_norms(calibration.meta.version, norms.meta.version)
+    return calibration.model_copy(
+        update={"meta": CalibrationMeta(version=version), "signs": {**calibration.signs, **signs}}
+    )
+
+
+def version_with_norms(version: str, norms_version: str) -> str:
+    """Append the version of the site norms to `version`, as build metadata of Semantic Versioning."""
+    own = norms_version.replace("+", ".")
+    return f"{version}.norms.{own}" if "+" in version else f"{version}+norms.{own}"

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import tomli_w
+from numpy.typing import NDArray
 from scipy.stats import linregress
 
+from vbdesk.contract.catalog import SignName
 from vbdesk.data_files import read_data, read_toml
 from vbdesk.lab.checked_file import write_checked
 from vbdesk.lab.corpus.measurement import extractor_fingerprint
-from vbdesk.lab.norms.index_reference import sign_references
 from vbdesk.lab.norms.reference_group import ReferenceSpeaker, Sex
-from vbdesk.lab.norms.sex_model import fit_logistic
 from vbdesk.lab.norms.spread import (
     ClassSpread,
     class_entry,
@@ -27,8 +27,11 @@ from vbdesk.lab.norms.spread import (
     spread_of,
 )
 from vbdesk.resource_files import resource
+from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.norms import PITCH_ORIGIN_HZ, FeatureNorm, Norms
 from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.scoring import feature_contributions, measured_weight_share, sign_applies
+from vbdesk.voice.measurement import Measurement
 
 FEWEST_FOR_AGE = 20
 CLEAR_T = 3.0  # t value of an age slope; strict because 36 features in two classes are tested
@@ -236,3 +239,75 @@ def _meta(shipped: Mapping[str, Any], group: Sequence[ReferenceSpeaker]) -> dict
         "n_female": sum(speaker.sex == "female" for speaker in group),
     }
     return {**meta, **own_words, "telephone": shipped["telephone"]}
+
+
+PENALTY = 1.0  # on squared weights of standardised columns; keeps the weights of separable groups finite
+STEPS = 50
+
+Floats = NDArray[np.float64]
+
+
+def fit_logistic(columns: Floats, female: NDArray[np.bool_]) -> Floats:
+    """Intercept and weight of each column, shape (n, k), by Newton's method; each sex weighs as half of the group."""
+    middle, scale = columns.mean(axis=0), columns.std(axis=0)
+    design = np.concatenate([np.ones((len(columns), 1)), (columns - middle) / scale], axis=1)
+    weights = np.where(female, 0.5 / female.sum(), 0.5 / (~female).sum()) * len(female)
+    ridge = PENALTY * np.diag([0.0] + [1.0] * columns.shape[1])
+    found = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        share = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        gradient = design.T @ (weights * (female - share)) - ridge @ found
+        curvature = (design * (weights * share * (1 - share))[:, None]).T @ design + ridge
+        found = found + np.linalg.solve(curvature, gradient)
+    slopes = found[1:] / scale
+    return np.concatenate([[found[0] - slopes @ middle], slopes])
+
+
+DIGITS = 4
+
+
+def sign_references(
+    norms: Norms, calibration: Calibration, group: Sequence[ReferenceSpeaker], fewest: int
+) -> dict[SignName, dict[str, float | int]]:
+    """Mean, SD and number of speakers by sign, without signs with fewer than `fewest` speakers in a class.
+
+    As in the shipped reference, z is not widened for free speech, and each class counts as half of the group. A sign
+    for female-typical voices uses these voices only.
+    """
+    as_read = _not_widened(norms)
+    sums: dict[SignName, dict[Sex, list[float]]] = {name: {"male": [], "female": []} for name in calibration.signs}
+    rules = calibration.scoring
+    for speaker in group:
+        features = {name: Measurement(value) for name, value in speaker.features.items()}
+        voice = as_read.locate(features)
+        z = as_read.standardise(features, voice)
+        for name, sign in calibration.signs.items():
+            enough = measured_weight_share(sign, z, voice.tract_share) >= rules.min_weight_available
+            if enough and sign_applies(rules, sign, voice.female_share):
+                sums[name][speaker.sex].append(sum(feature_contributions(sign, z, voice.tract_share).values()))
+    found = {
+        name: _spread(
+            by_sex, ("male", "female") if calibration.signs[name].applies_to == "all" else ("female",), fewest
+        )
+        for name, by_sex in sums.items()
+    }
+    return {name: entry for name, entry in found.items() if entry is not None}
+
+
+def _not_widened(norms: Norms) -> Norms:
+    features = {
+        name: norm.model_copy(update={"sd_inflation_free_speech": 1.0}) for name, norm in norms.features.items()
+    }
+    return norms.model_copy(update={"features": features})
+
+
+def _spread(sums: Mapping[Sex, Sequence[float]], sexes: Sequence[Sex], fewest: int) -> dict[str, float | int] | None:
+    if min(len(sums[sex]) for sex in sexes) < fewest:
+        return None
+    values = np.concatenate([sums[sex] for sex in sexes])
+    weights = np.concatenate([np.full(len(sums[sex]), 1 / len(sums[sex])) for sex in sexes])
+    mean = float(np.average(values, weights=weights))
+    sd = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+    if not sd > 0:
+        return None
+    return {"mean": significant(mean, DIGITS), "sd": significant(sd, DIGITS), "n": values.size}

@@ -10,7 +10,6 @@ from vbdesk.clock import Clock
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.sync.error_policy import POSTPONED_S
-from vbdesk.outbox.sync.upload_order import sendable, urgency
 from vbdesk.outbox.sync.upload_queue import PendingEvent
 
 POLL_GROWTH = 1.25
@@ -278,3 +277,18 @@ class Planner:
         """Seconds until a time of day; 0 if it is further away than any delay of ours, since another clock wrote it."""
         wait_s = 0.0 if moment is None else (moment - self._clock.now()).total_seconds()
         return wait_s if wait_s <= POSTPONED_S else 0.0
+
+
+def sendable(events: Sequence[PendingEvent]) -> list[PendingEvent]:
+    """The recordings that may be sent now, oldest first as given.
+
+    While one recording of a subject has an unknown outcome, no other of that subject is sent. A service may store
+    few digits of `recorded_at`, so the search could confuse the two.
+    """
+    unclear = {event.group_id for event in events if event.asked_at is not None and not event.follows}
+    return [event for event in events if not event.follows and event.group_id not in unclear]
+
+
+def urgency(event: PendingEvent) -> int:
+    """Uploaded recordings come before others, and those that failed after all others; smaller is earlier."""
+    return (2 if event.upload_ref else 3) + 2 * bool(event.attempts)

@@ -1,15 +1,108 @@
 """Forecast resources by recordings a day, and which part breaks first."""
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vbdesk.lab.simulation.capacity.arrivals import SimulatedDay, draw_day
 from vbdesk.lab.simulation.capacity.inputs import Assumptions, Costs, ServicePart
-from vbdesk.lab.simulation.capacity.queueing import Seconds, fewest_servers, queue_waits
+
+Seconds = NDArray[np.float64]
+
+
+def queue_waits(arrivals_s: Seconds, service_s: Seconds, servers: int) -> Seconds:
+    """Waiting time of each customer before service begins.
+
+    Every customer takes the server that is free first (recursion of Kiefer and Wolfowitz). For a single queue this is
+    exact for any arrivals and services.
+
+    Args:
+        arrivals_s: arrival times, ascending, shape (n,).
+        service_s: service times, shape (n,).
+        servers: number of servers, at least 1.
+
+    Raises:
+        ValueError: the shapes differ, the arrivals do not ascend, or there is no server.
+    """
+    if servers < 1 or arrivals_s.shape != service_s.shape or np.any(np.diff(arrivals_s) < 0):
+        raise ValueError("Give ascending arrivals, as many services, and at least one server.")
+    free_at = [0.0] * servers
+    begun = np.empty_like(arrivals_s)
+    for index, (arrival, service) in enumerate(zip(arrivals_s.tolist(), service_s.tolist(), strict=True)):
+        begin = max(arrival, free_at[0])
+        heapq.heapreplace(free_at, begin + service)
+        begun[index] = begin
+    return begun - arrivals_s
+
+
+def fewest_servers(arrivals_s: Seconds, service_s: Seconds, wait_s: float, percent: float = 95.0) -> int:
+    """The fewest servers with which `percent` of the customers wait at most `wait_s`."""
+    if arrivals_s.size == 0:
+        return 1
+    most = 1
+    while np.percentile(queue_waits(arrivals_s, service_s, most), percent) > wait_s:
+        most *= 2
+    least = most // 2  # too few, or none
+    while most - least > 1:
+        middle = (least + most) // 2
+        if np.percentile(queue_waits(arrivals_s, service_s, middle), percent) > wait_s:
+            least = middle
+        else:
+            most = middle
+    return most
+
+
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedDay:
+    """Recordings of a day by arrival, shape (n,); `service_s` is processor time."""
+
+    arrivals_s: Seconds
+    lengths_s: Seconds
+    service_s: Seconds
+
+    @property
+    def busiest_minute_per_s(self) -> float:
+        """Arrivals a second in the busiest minute."""
+        counts = np.bincount((self.arrivals_s // 60).astype(int), minlength=DAY_S // 60)
+        return float(counts.max()) / 60
+
+
+def draw_day(count: int, assumptions: Assumptions, costs: Costs, generator: np.random.Generator) -> SimulatedDay:
+    """Draw a day of `count` recordings."""
+    arrivals_s = _arrivals(count, assumptions, generator)
+    lengths_s = np.clip(
+        assumptions.lengths.median_s * np.exp(assumptions.lengths.spread * generator.standard_normal(count)),
+        assumptions.lengths.least_s,
+        assumptions.lengths.most_s,
+    )
+    names = list(assumptions.analyses)
+    shares = np.array([assumptions.analyses[name] for name in names])
+    kinds = generator.choice(len(names), size=count, p=shares / shares.sum())
+    fixed_s = np.array([costs.analysis[name].fixed_cpu_s for name in names])[kinds]
+    per_s = np.array([costs.analysis[name].cpu_s_per_minute for name in names])[kinds] / 60
+    return SimulatedDay(arrivals_s, lengths_s, fixed_s + per_s * lengths_s + costs.worker.worker_cpu_s_per_job)
+
+
+def _arrivals(count: int, assumptions: Assumptions, generator: np.random.Generator) -> Seconds:
+    """Arrival times: from clinics hour by hour, from laptops in bursts."""
+    day = assumptions.day
+    in_bursts = int(generator.binomial(count, day.burst_share)) if count else 0
+    hours = np.array(day.hours)
+    hour: NDArray[np.int64] = generator.choice(24, size=count - in_bursts, p=hours / hours.sum())
+    steady = 3600 * (hour + generator.random(count - in_bursts))
+    laptops = -(-in_bursts // day.recordings_per_burst)
+    begins = 3600 * generator.uniform(*day.burst_hours, size=laptops)
+    of_laptop = np.repeat(begins, day.recordings_per_burst)[:in_bursts]
+    burst = of_laptop + day.burst_upload_s * generator.random(in_bursts)
+    return np.sort(np.concatenate([steady, burst]))
+
 
 SAMPLE = 40_000
 """Recordings drawn for a day. A larger day is one of many equal slices of the fleet, each with its own queue. This
