@@ -330,7 +330,14 @@ def submit(api: httpx.Client, path: str, audio: bytes | None = SPEECH, **fields:
 
 
 def read(api: httpx.Client, path: str, **query: Any) -> Any:
-    return accepted(api.get(path, params=query))
+    """Read a resource; a trajectory when it is computed, however long that takes on a busy machine."""
+    if not path.endswith("/longitudinal"):
+        return accepted(api.get(path, params=query))
+    return until(
+        lambda: (found := accepted(api.get(path, params=query)))["status"] != "running" and found,
+        f"{path} to be computed",
+        look_every_s=0.1,
+    )
 
 
 def credits(api: httpx.Client) -> int:

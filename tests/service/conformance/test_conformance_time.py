@@ -167,7 +167,7 @@ def test_history_window_holds_the_1000_most_recent_jobs(service: Any, client: ht
     for start in range(0, 1001, 100):
         added = client.post("/v2/groups/many/jobs", json={"job_ids": older[start : start + 100]})
         assert added.json()["not_found"] == []
-    trajectory = computed(client, "many")
+    trajectory = read(client, "/v2/groups/many/longitudinal")
     assert trajectory["done_job_count"] == 1002
     assert (trajectory["window"]["max_jobs"], trajectory["window"]["truncated"]) == (1000, True)
     assert [point["job_id"] for point in trajectory["data_points"]] == [*older[998::-1], newest]
@@ -238,14 +238,6 @@ def test_cached_group_state_moves_updated_at_when_it_is_recomputed(service: Any,
     )
 
 
-def computed(client: httpx.Client, group: str) -> Any:
-    """Return a group's trajectory once the service has computed it."""
-    trajectory = read(client, f"/v2/groups/{group}/longitudinal")
-    while trajectory["status"] == "running":
-        trajectory = read(client, f"/v2/groups/{group}/longitudinal")
-    return trajectory
-
-
 def test_membership_moves_through_the_states_of_its_job(service: Any, client: httpx.Client) -> None:
     def status_of(job_id: str) -> str:
         (item,) = read(client, "/v2/groups/moves/jobs")["jobs"]
@@ -268,7 +260,7 @@ def test_membership_moves_through_the_states_of_its_job(service: Any, client: ht
                 getattr(lifecycle, ended)(connection, job_id)
         assert status_of(job_id) == end
         assert read(client, "/v2/groups")["groups"][0]["done_job_count"] == (1 if end == "done" else 0)
-        assert len(computed(client, "moves")["data_points"]) == (1 if end == "done" else 0)
+        assert len(read(client, "/v2/groups/moves/longitudinal")["data_points"]) == (1 if end == "done" else 0)
         client.delete("/v2/groups/moves")
 
 
