@@ -43,8 +43,7 @@ from vbdesk.service.maintenance.orphans import EVERY_FOLDER
 from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.addresses import EmbeddedAddresses
-from vbdesk.service.uploads.repository import StoredUploads
-from vbdesk.service.uploads.service import UploadService
+from vbdesk.service.uploads.service import StoredUploads, UploadService
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.tables import ACTIVE, accounts, uploads
-from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 
 def insert(
@@ -113,37 +111,3 @@ def list_past(connection: Connection, now: datetime, limit: int) -> list[str]:
 def delete(connection: Connection, upload_refs: list[str]) -> None:
     """Delete the uploads."""
     connection.execute(sa.delete(uploads).where(uploads.c.upload_ref.in_(upload_refs)))
-
-
-class StoredUploads:
-    """Looks up addresses of the embedded store in the database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def admits(self, key: str) -> bool:
-        """Return whether a file may be stored; keys outside the uploads belong to the service."""
-        upload_ref = _ref_of(key)
-        if upload_ref is None:
-            return True
-        with self._database.reading() as connection:
-            return is_open(connection, upload_ref)
-
-    def note_stored(self, key: str, size: int) -> bool:
-        """Return whether the file may stay; count it again if its reservation has ended."""
-        upload_ref = _ref_of(key)
-        if upload_ref is None:
-            return True
-        with self._database.reading() as connection:
-            if not is_open(connection, upload_ref):
-                return False
-            counted = counts(connection, upload_ref)
-        if not counted:
-            with self._database.writing() as connection:
-                settle(connection, {upload_ref: size})
-        return True
-
-
-def _ref_of(key: str) -> str | None:
-    folder, _, upload_ref = key.partition("/")
-    return upload_ref if folder == UPLOADS_FOLDER else None
