@@ -28,7 +28,7 @@ ALLOWED = {
     "lab/commands/longitudinal.py: name in '{name} cannot be read: {reason}.'": "the name of a file, or stdin",
     "lab/commands/longitudinal.py: name in '{name} is not text in UTF-8.'": "the name of a file, or stdin",
     "cli/main.py: command in 'See {command} for help.'": "a command that a person types",
-    "desk/account/plan_card.py: model.profile.plan.value.capitalize()": "the name of a product",
+    "desk/account/plan_card.py: profile.plan.value.capitalize()": "the name of a product",
     "desk/outbox/bundle_cards.py: f'{_(_FILES)} (*.vbundle)'": "a filter of files, in Qt's form",
     "report/fhir/observations.py: band.value.capitalize()": "data for machines",
     "voice/ffmpeg_reader.py: codec in 'The sound in the file is coded as {codec}.'": "the name of a codec",
