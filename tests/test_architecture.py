@@ -464,21 +464,15 @@ def test_tables_of_numbers_are_in_resources():
 WORK = {"TaskOwner", "Lane", "Task"}
 NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
 FILES_THAT_START_WORK = {
-    "models/arrived_results.py",
-    "models/opened_results.py",
     "models/playback.py",
-    "models/speaker_watch.py",
     "record/view_model.py",
     "shell/app.py",
     "shell/local_service.py",
-    "shell/reading_language.py",
-    "shell/retired_pages.py",
     "shell/smoke_test.py",
     "shell/workspace.py",
 }
 GUARDS_OF_LATE_ANSWERS = {
     "shell/main_window.py": 1,
-    "shell/retired_pages.py": 1,
 }
 CACHES = {"models/levels.py"}
 

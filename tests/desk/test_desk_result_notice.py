@@ -6,6 +6,7 @@ import pytest
 
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.models.arrived_results import ArrivalsRead
 from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
@@ -16,13 +17,18 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_res
 ANSWER = Path(__file__).parent / "data" / "job_pulse_moderate.json"
 
 
+def arrivals(desk):
+    """What the desk has read of recordings on their way."""
+    return desk.workspace.flow.reads.snapshot(ArrivalsRead()).value
+
+
 @pytest.fixture
 def desk(qtbot, open_desk, ports):
     """The window with an open profile that was read once."""
     Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     opened = open_desk(ports)
     qtbot.waitUntil(lambda: isinstance(opened.window.page(), RecordPage))
-    qtbot.waitUntil(lambda: opened.workspace.arrived._version is not None)
+    qtbot.waitUntil(lambda: arrivals(opened) is not None)
     return opened
 
 
@@ -49,7 +55,7 @@ def finish(desk, take_id):
 def test_a_result_is_offered_and_opens(desk, qtbot, network):
     banner = desk.window.results.banner
     under_way(desk, "take-1", "ward4-0172")
-    qtbot.waitUntil(lambda: "take-1" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-1" in arrivals(desk).moving)
     assert not banner.isVisible()
     finish(desk, "take-1")
     qtbot.waitUntil(banner.isVisible)
@@ -62,14 +68,14 @@ def test_a_result_is_offered_and_opens(desk, qtbot, network):
 def test_the_system_is_told_only_behind_other_windows_and_never_who(desk, qtbot, network, monkeypatch):
     monkeypatch.setattr(desk.window, "isActiveWindow", lambda: False)
     under_way(desk, "take-1", "ward4-0172")
-    qtbot.waitUntil(lambda: "take-1" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-1" in arrivals(desk).moving)
     finish(desk, "take-1")
     qtbot.waitUntil(lambda: "1 result is ready" in network.asked)
     assert not [said for said in network.asked if "ward4" in said]
     monkeypatch.setattr(desk.window, "isActiveWindow", lambda: True)
     before = list(network.asked).count("2 results are ready")
     under_way(desk, "take-2", "ward4-0173")
-    qtbot.waitUntil(lambda: "take-2" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-2" in arrivals(desk).moving)
     finish(desk, "take-2")
     banner = desk.window.results.banner
     qtbot.waitUntil(lambda: "2 results" in banner.words())
@@ -81,14 +87,14 @@ def test_the_system_is_told_only_behind_other_windows_and_never_who(desk, qtbot,
 def test_results_of_earlier_days_and_closed_notices_do_not_come_back(desk, qtbot):
     banner = desk.window.results.banner
     under_way(desk, "take-1", "ward4-0172")
-    qtbot.waitUntil(lambda: "take-1" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-1" in arrivals(desk).moving)
     finish(desk, "take-1")
     qtbot.waitUntil(banner.isVisible)
     banner._close.click()
     with desk.workspace.library.store.changing():
         desk.workspace.library.store.update("take-1", {"audio_gone_at": "2026-11-01T00:00:00+00:00"})
     under_way(desk, "take-2", "ward4-0173")
-    qtbot.waitUntil(lambda: "take-2" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-2" in arrivals(desk).moving)
     assert not banner.isVisible(), "a change of an old result is no news"
 
 
@@ -96,7 +102,7 @@ def test_nothing_is_said_while_a_person_is_recorded(desk, qtbot, monkeypatch):
     notice = desk.window.results
     monkeypatch.setattr(notice, "_is_recording", lambda: True)
     under_way(desk, "take-1", "ward4-0172")
-    qtbot.waitUntil(lambda: "take-1" in desk.workspace.arrived._moving)
+    qtbot.waitUntil(lambda: "take-1" in arrivals(desk).moving)
     finish(desk, "take-1")
     qtbot.waitUntil(lambda: bool(notice._came))
     assert not notice.banner.isVisible()
@@ -113,7 +119,7 @@ def test_the_button_opens_what_the_message_names_after_one_of_two_results_was_op
     banner = desk.window.results.banner
     for take_id, subject in (("take-1", "ward4-0172"), ("take-2", "ward4-0173")):
         under_way(desk, take_id, subject)
-        qtbot.waitUntil(lambda take_id=take_id: take_id in desk.workspace.arrived._moving)
+        qtbot.waitUntil(lambda take_id=take_id: take_id in arrivals(desk).moving)
     for take_id in ("take-1", "take-2"):
         finish(desk, take_id)
     qtbot.waitUntil(lambda: "2 results" in banner.words())

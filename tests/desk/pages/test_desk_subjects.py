@@ -151,7 +151,7 @@ def test_a_subject_deleted_at_the_service_goes_once_the_list_was_read_through(ne
 
 
 def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_page, workspace, pulse_job, qtbot):
-    OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
+    OpenedResults(workspace.flow)
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     shelf.put("ward4-0168", OutboxState.WAITING)
     page = open_page(2)
@@ -166,7 +166,7 @@ def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_p
 
 
 def test_opening_a_result_reads_it(shelf, open_page, workspace, pulse_job, qtbot):
-    OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
+    OpenedResults(workspace.flow)
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     page = open_page(1)
     workspace.navigator.open("result", RecordingRoute(job_id=pulse_job.job_id))

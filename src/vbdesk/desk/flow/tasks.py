@@ -7,7 +7,7 @@ waits for a password, cannot keep the program from exiting.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
@@ -282,6 +282,13 @@ class TaskOwner(QObject):
             self._tasks.discard(task)
             task.join()
             task.deleteLater()
+
+
+def delete_after(ending: QObject, parts: Iterable["Stoppable"]) -> None:
+    """Delete a QObject as soon as what runs in it has ended, or the timeout is over."""
+    owner = TaskOwner(ending)
+    owner.all_ended.connect(ending.deleteLater)
+    owner.close(*parts)
 
 
 class Stoppable(Protocol):

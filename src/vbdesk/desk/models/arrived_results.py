@@ -1,18 +1,55 @@
 """Which results have arrived since the profile was opened."""
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
-from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
 _NOTHING = 2**62  # no version is later
 
 
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What has come between two readings.
+
+    Attributes:
+        version: of the library.
+        moving: recordings on their way.
+        came: recordings whose result has come since the reading before, the newest last.
+    """
+
+    version: int
+    moving: frozenset[str]
+    came: tuple[RecordingItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class ArrivalsRead(Read[Arrivals]):
+    """Recordings on their way, until they are done. Each reading goes on where the one before ended."""
+
+    topics = frozenset({Changed.LIBRARY})
+
+    def here(self, context: DeskContext, before: Arrivals | None, task: TaskContext) -> Arrivals:  # noqa: D102
+        library = context.library
+        if before is None:
+            version = library.changes_since(_NOTHING).version
+            return Arrivals(version, frozenset(item.take_id for item in library.list(ItemFilter(states=ON_THEIR_WAY))))
+        changes = library.changes_since(before.version)
+        came = [item for item in changes.items if item.state is OutboxState.DONE and item.take_id in before.moving]
+        on_their_way = {item.take_id for item in changes.items if item.state in ON_THEIR_WAY}
+        ended = {item.take_id for item in changes.items} - on_their_way
+        return Arrivals(changes.version, (before.moving | on_their_way) - ended, tuple(came))
+
+
 class ArrivedResults(QObject):
-    """Follows recordings on their way until they are done.
+    """Tells of results that have come. A library that cannot be read is reported by the pages that show it.
 
     Signals:
         arrived: (tuple[RecordingItem]) recordings whose result has just come, the newest last.
@@ -20,36 +57,17 @@ class ArrivedResults(QObject):
 
     arrived = Signal(object)
 
-    def __init__(self, library: Library, sync: SyncState, tasks: TaskOwner, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._library = library
-        self._reads = Lane(tasks, self)  # one after the other: each goes on where the one before ended
-        self._version: int | None = None
-        self._moving: set[str] = set()
-        sync.library_changed.connect(self.look)
+    def __init__(self, flow: Flow) -> None:
+        super().__init__(flow)
+        self._told = 0
+        self._screen = flow.screen(self)
+        self._screen.changed.connect(self._on_changed)
+        self._screen.add(ArrivalsRead())
 
     @Slot()
-    def look(self) -> None:
-        """Read what has changed."""
-        self._reads.run(self._read, self._on_read, self._on_failed, name="arrived-results")
-
-    def _read(self, context: TaskContext) -> tuple[RecordingItem, ...]:
-        if self._version is None:
-            self._version = self._library.changes_since(_NOTHING).version
-            self._moving = {item.take_id for item in self._library.list(ItemFilter(states=ON_THEIR_WAY))}
-            return ()
-        changes = self._library.changes_since(self._version)
-        self._version = changes.version
-        came = [item for item in changes.items if item.state is OutboxState.DONE and item.take_id in self._moving]
-        self._moving |= {item.take_id for item in changes.items if item.state in ON_THEIR_WAY}
-        self._moving -= {item.take_id for item in changes.items if item.state not in ON_THEIR_WAY}
-        return tuple(came)
-
-    @Slot(object)
-    def _on_read(self, came: tuple[RecordingItem, ...]) -> None:
-        if came:
-            self.arrived.emit(came)
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        """Say nothing: a library that cannot be read is reported by the pages that show it."""
+    def _on_changed(self) -> None:
+        found = self._screen.of(ArrivalsRead)
+        if found.value is not None and found.version > self._told:
+            self._told = found.version
+            if found.value.came:
+                self.arrived.emit(found.value.came)

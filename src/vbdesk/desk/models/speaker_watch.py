@@ -1,25 +1,42 @@
 """Compares the voices of new recordings in the background, whichever way they came in."""
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from vbdesk.desk.flow.tasks import TaskContext, TaskOwner
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done, Work
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
-from vbdesk.outbox.library.library import Library
 
 _QUIET_MS = 3000  # after a change of the library, and between two recordings: sending and recording come first
+
+
+@dataclass(frozen=True)
+class CompareVoice(Command):
+    """Compare one recording, if there is a new one. Finds whether there was."""
+
+    checks: SpeakerChecks
+    beside = True
+
+    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
+        return Done(found=self.checks.step())
 
 
 class SpeakerWatch(QObject):
     """Runs the voice comparison of one library, one recording at a time."""
 
-    def __init__(self, library: Library, tasks: TaskOwner, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._checks, self._tasks = SpeakerChecks(library), tasks
-        self._busy = self._again = self._stopped = False
+    def __init__(self, flow: Flow) -> None:
+        super().__init__(flow)
+        self._checks, self._work = SpeakerChecks(flow.context.library), Work(flow.commands, self)
+        self._work.ended.connect(self._on_ended)
+        self._again = self._stopped = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_QUIET_MS)
         self._timer.timeout.connect(self.look)
+        flow.context.sync.library_changed.connect(self.wait)
 
     @Slot()
     def wait(self) -> None:
@@ -30,15 +47,8 @@ class SpeakerWatch(QObject):
     @Slot()
     def look(self) -> None:
         """Compare one recording, if there is a new one."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy, self._again = True, False
-
-        def work(context: TaskContext) -> bool:
-            return self._checks.step()
-
-        self._tasks.start(work, self._on_compared, finished=self._on_finished, name="speaker-watch")
+        self._again = self._work.busy
+        self._work.start(CompareVoice(self._checks))
 
     def stop(self) -> None:
         """Stop; the next start goes on."""
@@ -46,11 +56,6 @@ class SpeakerWatch(QObject):
         self._timer.stop()
 
     @Slot(object)
-    def _on_compared(self, found: bool) -> None:
-        self._again = self._again or found
-
-    @Slot()
-    def _on_finished(self) -> None:
-        self._busy = False
-        if self._again:
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        if self._again or outcome.done.found:
             self.wait()

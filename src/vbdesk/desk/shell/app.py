@@ -98,11 +98,7 @@ class Desk(QObject):
         self.lock.changed.connect(self._show_missing_lock)
         self._lock_page: LockPage | None = None
         self._unseen_recovery_key: str | None = None
-        managed = ports.policy.language
-        tag = managed or ("" if chosen is None else chosen.reading_language)
-        self.reading = ReadingLanguage(
-            PreferenceStore(ports.config_dir), self._tasks, self, tag, managed=managed is not None
-        )
+        self.reading = ReadingLanguage(self._program, "" if chosen is None else chosen.reading_language)
         self.reading.changed.connect(self._show_language)
         self.reading.failed.connect(self._on_language_failed)
         self._input = InputWatch(self)

@@ -8,14 +8,13 @@ from PySide6.QtGui import QCloseEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk import __version__
-from vbdesk.desk.flow.tasks import Stoppable
+from vbdesk.desk.flow.tasks import Stoppable, delete_after
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.lock_notice import LockNotice
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.result_notice import ResultNotice
-from vbdesk.desk.shell.retired_pages import RetiredPages
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.typed_entries import has_unsaved_entry, search_field
@@ -101,7 +100,7 @@ class MainWindow(QMainWindow):
         self._profiles: list[Profile] = []
         self._shown: str | None = None
         self._argument: object = None
-        self._retired = RetiredPages(self)
+        self._retired: list[Stoppable] = []  # what may run in pages that are built again
         self._searches: dict[str, str] = {}
         self._warning = ""
         self._may_close = False
@@ -223,7 +222,7 @@ class MainWindow(QMainWindow):
         self._searches.clear()
         self._show_profiles(profiles)
         self._sidebar.show()
-        OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
+        OpenedResults(workspace.flow)
         workspace.navigator.asked.connect(self.open_page)
         workspace.sync.status_changed.connect(self._show_status)
         workspace.sync.counts_changed.connect(self._show_counts)
@@ -307,7 +306,8 @@ class MainWindow(QMainWindow):
             if not isinstance(built, _Recording):
                 built.deleteLater()
         for built, parts in retired:
-            self._retired.take(built, parts)
+            self._retired += parts
+            delete_after(built, parts)
 
     @Slot(object)
     def _on_dropped(self, paths: list[Path]) -> None:
@@ -319,7 +319,7 @@ class MainWindow(QMainWindow):
         for page in self._built.values():
             if isinstance(page, _Recording):
                 parts.extend(page.closing())
-        return parts + self._retired.running_parts()
+        return parts + [part for part in self._retired if part.alive()]
 
     def finish_closing(self) -> None:
         """Close for good."""

@@ -1,11 +1,16 @@
 """The language of the window: of its texts, of Qt's own dialogs, and the direction of lines."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QLibraryInfo, QLocale, QObject, Qt, QTranslator, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.commands import Command, CommandOutcome, Done
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.language_choice import own_language_name
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.language import (
@@ -24,6 +29,21 @@ from vbdesk.outbox.library.managed_policy import managed_words
 _QT_TEXTS = "qtTexts"
 
 
+@dataclass(frozen=True)
+class ChooseLanguage(Command):
+    """Keep the choice of a language, and load its texts. Finds the language."""
+
+    tag: str
+
+    def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
+        language = wanted_language(self.tag)
+        catalog(language.name)
+        with reading_in(language):
+            formats.load()
+        PreferenceStore(context.ports.config_dir).change(reading_language=self.tag)
+        return Done(touched=frozenset({Changed.SETTINGS}), found=language)
+
+
 class ReadingLanguage(QObject):
     """Changes the language while the window is open, and keeps the choice.
 
@@ -40,20 +60,13 @@ class ReadingLanguage(QObject):
     changed = Signal()
     failed = Signal(str)
 
-    def __init__(
-        self,
-        store: PreferenceStore,
-        tasks: TaskOwner,
-        parent: QObject | None = None,
-        tag: str = "",
-        *,
-        managed: bool = False,
-    ) -> None:
-        super().__init__(parent)
-        self.tag, self.managed = tag, managed
+    def __init__(self, flow: ProgramFlow, tag: str = "") -> None:
+        super().__init__(flow)
+        managed = flow.ports.policy.language
+        self.tag, self.managed = managed or tag, managed is not None
         self.hindrance: Callable[[], str] = str
-        self._store = store
-        self._lane = Lane(tasks, self)
+        self._screen = flow.screen(self)
+        self._screen.ended.connect(self._on_ended)
 
     def choices(self) -> list[tuple[str, str]]:
         """Tags and names of the languages; each name is in its own language."""
@@ -63,31 +76,22 @@ class ReadingLanguage(QObject):
         """Show everything in a language as soon as its texts are loaded; returns why not, or nothing."""
         why = managed_words() if self.managed else self.hindrance()
         if not why and tag != self.tag:
-            self._lane.run(lambda context: self._prepared(context, tag), self._on_ready, self._on_failed)
+            self._screen.do(ChooseLanguage(tag))
         return why
 
-    def _prepared(self, context: TaskContext, tag: str) -> tuple[str, Language]:
-        """Read the catalog and keep the choice."""
-        language = wanted_language(tag)
-        catalog(language.name)
-        with reading_in(language):
-            formats.load()
-        self._store.change(reading_language=tag)
-        return tag, language
-
     @Slot(object)
-    def _on_ready(self, chosen: tuple[str, Language]) -> None:
-        self.tag, language = chosen
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        language = outcome.done.found
+        if not isinstance(outcome.command, ChooseLanguage) or not isinstance(language, Language):
+            self.failed.emit(outcome.sentence)
+            return
+        self.tag = outcome.command.tag
         why = self.hindrance()  # something may have begun in the meantime; the next start shows the choice
         if why:
             self.failed.emit(why)
             return
         show_in(language)
         self.changed.emit()
-
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
 
 
 def wanted_language(tag: str) -> Language:

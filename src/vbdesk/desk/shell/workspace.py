@@ -12,8 +12,10 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import Lane, LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.arrived_results import ArrivedResults
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
@@ -48,6 +50,20 @@ class _Counted:
     settings: LibrarySettings
     warnings: tuple[str, ...]
     owes_erasure: bool
+
+
+@dataclass(frozen=True)
+class _CountsRead(Read[_Counted]):
+    topics = frozenset({Changed.LIBRARY})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> _Counted:
+        library = context.library
+        owes_erasure = library.erasures is not None and bool(library.erasures.due())
+        held_back = library.consent_gate.held_back()
+        return _Counted(library.counts(), held_back, library.settings(), library.warnings, owes_erasure)
+
+    def looks_like(self, value: _Counted, other: _Counted) -> bool:
+        return value == other and not value.owes_erasure  # another erasure may be owed
 
 
 def open_library(profile: Profile, ports: DeskPorts) -> Library:
@@ -122,14 +138,12 @@ class Workspace(QObject):
         self._wake = threading.Event()
         network: Network = UnknownNetwork() if profile.kind == "local" else ports.network()
         self.sync = SyncState(network, self)
-        self._speakers = SpeakerWatch(library, tasks, self)
-        self.sync.library_changed.connect(self._speakers.wait)
-        self.arrived = ArrivedResults(library, self.sync, tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
         context = DeskContext(ports, profile, library, self.results, self, self.sync, self._new_recorder)
         self.flow = Flow(context, tasks, self)
         self.navigator = self.flow.navigator
+        self.arrived, self._speakers = ArrivedResults(self.flow), SpeakerWatch(self.flow)
         self._sync_worker = SyncWorker(
             library,
             self._sync_client,
@@ -140,7 +154,8 @@ class Workspace(QObject):
             results=self.results,
             on_status=self._status_changed.emit,
         )
-        self._counting = Lane(tasks, self)  # do not show older settings after newer ones
+        self._frame = self.flow.screen(self)
+        self._frame.changed.connect(self._on_counts)
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
         self._gather.setInterval(_GATHER_MS)
@@ -155,6 +170,7 @@ class Workspace(QObject):
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
         self._pass_on_change()
+        self._frame.add(_CountsRead())
         if self.profile.kind == "service":
             self._start_sync_worker()
             return
@@ -289,16 +305,12 @@ class Workspace(QObject):
     @Slot()
     def _pass_on_change(self) -> None:
         self.sync.library_changed.emit()
-        self._counting.run(self._count, self._on_counts, name="counts")
 
-    def _count(self, context: TaskContext) -> _Counted:
-        erasures = self.library.erasures
-        owes_erasure = erasures is not None and bool(erasures.due())
-        held_back = self.library.consent_gate.held_back()
-        return _Counted(self.library.counts(), held_back, self.library.settings(), self.library.warnings, owes_erasure)
-
-    @Slot(object)
-    def _on_counts(self, found: _Counted) -> None:
+    @Slot()
+    def _on_counts(self) -> None:
+        found = self._frame.of(_CountsRead).value
+        if found is None:
+            return
         self.sync.set_counts(found.counts, found.settings, found.held_back)
         if found.owes_erasure and self.flow.erasures is not None and self._local_service is not None:
             self.flow.erasures.look()
