@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from patience import HANGS_S, until
-from vbdesk.service.accounts import session_repository as repository
+from vbdesk.service.accounts import sessions as account_sessions
 from vbdesk.service.http.security_headers import PROTECTION
 from vbdesk.service.kernel.db.tables import console_sessions
 
@@ -308,16 +308,16 @@ def test_a_session_in_use_lasts_while_its_use_cannot_be_written(own_person):
 def test_a_page_does_not_fail_when_the_use_of_its_session_cannot_be_noted(own_person, monkeypatch, caplog):
     service, person = own_person.service, own_person
     monkeypatch.setattr(service.context.session_uses._notes, "_retry_s", 0.05)
-    write = repository.touch_session
+    write = account_sessions.touch_session
 
     def fail(connection, *_arguments):
         connection.execute(sa.text("UPDATE nowhere SET nothing = 1"))
 
-    monkeypatch.setattr(repository, "touch_session", fail)
+    monkeypatch.setattr(account_sessions, "touch_session", fail)
     service.clock.advance(120)
     assert person.open().status_code == 200
     until(lambda: "Uses of console sessions cannot be noted" in caplog.text, "the log")
-    monkeypatch.setattr(repository, "touch_session", write)
+    monkeypatch.setattr(account_sessions, "touch_session", write)
     wait_until_seen(service, service.clock.now())
 
 
