@@ -33,7 +33,7 @@ from round_robin import RoundRobin  # noqa: E402
 from served import Served, VbdeskProcess, operate  # noqa: E402
 
 from vbdesk.contract.ids import new_id  # noqa: E402
-from vbdesk.service.accounts import credentials  # noqa: E402
+from vbdesk.service.accounts.service import hash_of, new_api_key, new_secret_key  # noqa: E402
 from vbdesk.service.health.doctor import run_checks  # noqa: E402
 from vbdesk.service.health.findings import Health  # noqa: E402
 
@@ -202,9 +202,9 @@ def rehearse(folder: Path, commit: str, seconds: float) -> dict[str, Any]:
 def make_account(database: OwnPostgresql) -> dict[str, str]:
     """Use the older tables directly: the present commands would migrate them."""
     account_id, key_id = new_id(), new_id()
-    api_key = credentials.new_api_key(key_id)
+    api_key = new_api_key(key_id)
     now = "now()"
-    secret, key = (credentials.hash_of(text).hex() for text in (credentials.new_secret_key(), api_key))
+    secret, key = (hash_of(text).hex() for text in (new_secret_key(), api_key))
     for statement in (
         f"INSERT INTO accounts VALUES ('{account_id}', 'Rehearsal', 'enterprise', '\\x{secret}', {now})",
         f"INSERT INTO api_keys (key_id, account_id, name, key_hash, created_at) "
