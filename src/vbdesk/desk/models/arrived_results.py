@@ -67,7 +67,7 @@ class ArrivedResults(QObject):
     @Slot()
     def _on_changed(self) -> None:
         found = self._screen.of(ArrivalsRead)
-        if found.value is not None and found.version > self._told:
+        if found.value is not None and found.version != self._told:
             self._told = found.version
             if found.value.came:
                 self.arrived.emit(found.value.came)
