@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from patience import HANGS_S, until
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
 from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
+from vbdesk.outbox.diagnostics.log_file import PlainFormatter
 
 
 class Receiver(QObject):
@@ -63,6 +64,19 @@ def test_errors_say_whether_trying_again_helps():
     assert Failure.of(KeyError("x")).remedy is Remedy.TERMINAL
     assert "KeyError" in Failure.of(KeyError("secret")).sentence
     assert "secret" not in Failure.of(KeyError("secret")).sentence
+
+
+def test_only_what_nobody_expected_is_logged_with_its_place_and_without_its_words(caplog):
+    for error in (OSError(28, "No space left on device"), ConnectionFailed(maybe_delivered=False)):
+        Failure.of(error)
+    assert caplog.records == []
+    try:
+        {}["secret"]
+    except KeyError as error:
+        Failure.of(error)
+    line = PlainFormatter().format(caplog.records[0])
+    assert "A task failed unexpectedly [KeyError test_desk_tasks.py:" in line
+    assert "secret" not in line
 
 
 def test_progress_arrives_at_most_ten_times_a_second_and_the_last_always(qtbot, tasks, receiver):

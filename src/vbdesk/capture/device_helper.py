@@ -61,13 +61,6 @@ def _default_source(inputs: list[tuple[int, dict[str, object]]]) -> str | None:
     return asked.stdout.strip() or None
 
 
-if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    for _ in sys.stdin:
-        sys.stdout.write(json.dumps(describe_inputs()) + "\n")
-        sys.stdout.flush()
-
-
 KERNEL_LISTS = Path("/proc/asound")
 _CARD = re.compile(r"^\s*(?P<number>\d+) \[.*?\]: .*? - (?P<name>.+?)\s*$", re.MULTILINE)
 _INPUT = re.compile(r"^(?P<card>\d+)-(?P<device>\d+): .*? : (?P<name>.*?) :.*\bcapture\b", re.MULTILINE)
@@ -86,3 +79,10 @@ def card_inputs(lists: Path = KERNEL_LISTS) -> list[str]:
         for found in _INPUT.finditer(inputs_text)
         if int(found["card"]) in cards
     ]
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    for _ in sys.stdin:
+        sys.stdout.write(json.dumps(describe_inputs()) + "\n")
+        sys.stdout.flush()

@@ -14,6 +14,7 @@ from vbdesk.desk.flow.commands import Command, Commands, Done, Work
 from vbdesk.desk.flow.reads import Asked, AskedRead, Reads
 from vbdesk.desk.flow.screen import Screen
 from vbdesk.desk.flow.tasks import Task
+from vbdesk.language.messages import literal
 
 SUBJECTS = "ABC"
 STEPS = 120
@@ -143,7 +144,7 @@ class Exclude(Command):
     def do(self, context, task):
         name = self.take_id[0]
         if self.take_id not in context.here.get(name, ()):
-            raise ValueError("There is no such recording.")
+            raise ValueError(literal("There is no such recording."))
         for place in (context.here, context.service):
             place[name] = tuple(take for take in place.get(name, ()) if take != self.take_id)
         context.changes[name] += 1

@@ -1,6 +1,5 @@
 """Commands: every change, as a frozen value that names what it changes by id, done by one writer in order."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ from vbdesk.desk.flow.reads import Reads
 from vbdesk.desk.flow.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.flow.topics import Topic
 from vbdesk.language import translated
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,6 @@ class CommandRun(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        log.warning("%s failed: %s", type(self.command).__name__, type(failure.error).__name__)
         self._failure = failure
 
     @Slot(object)

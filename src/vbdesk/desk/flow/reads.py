@@ -11,7 +11,6 @@ A read has two steps. `here` makes the value from this computer's data. `ask` as
 answers. So a page shows the same with and without a network.
 """
 
-import logging
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Collection
@@ -29,8 +28,6 @@ from vbdesk.desk.flow.topics import Topic
 V = TypeVar("V")
 
 _UNWATCHED = 10  # reads whose snapshots are kept although no page watches them; one may have 1,000 recordings
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +263,6 @@ class _Entry(QObject):
 
     @Slot(object)
     def _on_unreadable(self, failure: Failure) -> None:
-        log.warning("%s is not readable here: %s", type(self._read).__name__, type(failure.error).__name__)
         self.set(loading=False, unreadable=failure, **self._landing)
 
     @Slot()
@@ -293,7 +289,6 @@ class _Entry(QObject):
 
     @Slot(object)
     def _on_refused(self, failure: Failure) -> None:
-        log.info("%s got no answer: %s", type(self._read).__name__, type(failure.error).__name__)
         self._ask_again |= self._ask_if_refused
         self.set(asking=False, progress=None, failure=failure)
         self._wait()

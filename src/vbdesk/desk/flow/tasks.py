@@ -4,6 +4,7 @@ The only module of the desk that makes threads. They are daemons: a call that ne
 waits for a password, cannot keep the program from exiting.
 """
 
+import logging
 import threading
 import time
 from collections import deque
@@ -17,6 +18,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import ErrorKind
 from vbdesk.language import Message, message, translated
 from vbdesk.outbox.library.disk_faults import disk_fault, file_sentence, refused_sentence
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -70,6 +73,7 @@ class Failure:
             return cls(refused_sentence(fault), Remedy.RETRYABLE, error)
         if isinstance(error, OSError):
             return cls(file_sentence(error), Remedy.RETRYABLE, error)
+        log.warning("A task failed unexpectedly", exc_info=error)
         unexpected = message("Something unexpected happened ({error}). Try again.", error=type(error).__name__)
         return cls(unexpected, Remedy.TERMINAL, error)
 
