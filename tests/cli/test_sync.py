@@ -216,7 +216,7 @@ def test_the_trash_is_destroyed_after_its_days_also_while_sending_is_paused(reco
         sync(tmp_path, vault)
     with closing(LockedLibrary(profile, folder, vault)) as library:
         assert [each.take_id for each in library.trash.items()] == [new]
-        assert [path.name for path in library.store.takes_folder.iterdir()] == [f"{new}.away"]
+        assert [path.name for path in library.store.takes_folder.iterdir()] == [f"{new}.take"]
     assert not any(key in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
