@@ -188,3 +188,18 @@ def test_expected_rates_are_below_those_of_the_cuts(reference):
         values = list(rates.values())
         assert values == sorted(values, reverse=True)
         assert all(0 < rates[level] < nominal.at(level) for level in rates)
+
+
+def test_a_publication_is_cited_with_its_authors_and_says_whether_it_was_read(tmp_path):
+    entry = "@article{{{key},\n  author = {{{authors}}},\n  year = {{2019}},\n  title = {{Voices}},\n{more}}}\n"
+    file = tmp_path / "some.bib"
+    three, four = " and ".join(['M\\"{u}ller, A.', "B", "C"]), " and ".join("ABCD")
+    read = "  journal = {Speech},\n  doi = {10.1/x},\n  verified = {true},\n"
+    file.write_text(
+        entry.format(key="one", authors=three, more=read) + entry.format(key="two", authors=four, more=""), "utf-8"
+    )
+    cited = {key: publication.citation() for key, publication in read_bibliography(file).items()}
+    assert cited == {
+        "one": "Müller, A.; B; C (2019). Voices. Speech. doi:10.1/x",
+        "two": "A and others (2019). Voices. [not seen by us]",
+    }

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.signs.norms import UNKNOWN_VOICE, Norms, VoicePosition, interpret
+from vbdesk.signs.norms import UNKNOWN_VOICE, Norms, VoicePosition, interpret, logistic
 
 MIDDLE = VoicePosition(pitch=0.0, tract_share=0.5, female_share=0.5)
 
@@ -142,3 +142,9 @@ def test_a_norm_without_spread_is_rejected(reference):
     data["feature"]["voice_jitter"]["male"]["t_sd"] = 0.0
     with pytest.raises(ValueError, match="greater than 0"):
         Norms.model_validate(data)
+
+
+@pytest.mark.parametrize("odds", [1e-9, 1 / 3, 1.0, 3.0, 1e9])
+def test_the_logistic_function_turns_log_odds_into_a_share(odds):
+    assert logistic(math.log(odds)) == pytest.approx(odds / (1 + odds))
+    assert (logistic(-1e6), logistic(1e6)) == (0.0, 1.0)
