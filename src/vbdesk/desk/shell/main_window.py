@@ -306,7 +306,7 @@ class MainWindow(QMainWindow):
             if not isinstance(built, _Recording):
                 built.deleteLater()
         for built, parts in retired:
-            self._retired += parts
+            self._retired = [part for part in (*self._retired, *parts) if part.alive()]
             delete_after(built, parts)
 
     @Slot(object)
