@@ -20,6 +20,7 @@ from vbdesk.outbox.library.rows import ROW_CHANGED
 from vbdesk.outbox.library.settings import LONGEST_TRASH_DAYS, LibrarySettings
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import SEND
+from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.trash import AT_ONCE_MOST, ENTRY_CHANGED
 from vbdesk.outbox.sync.network import NetworkState
 from vbdesk.outbox.sync.upload_queue import UploadQueue
@@ -157,13 +158,13 @@ def test_a_deletion_for_good_and_an_erasure_bypass_the_trash(library, new_take):
     library.discard(trashed)
     library.discard(other)
     library.discard(straight, at_once=True)
-    assert library.trash.destroy_subject("ward4") == 1
+    assert erase_subject(library, "ward4").erased == 1
     assert [each.take_id for each in library.trash.items()] == [other]
     found = everything_under(library.store.folder)
     assert not any(key in found for key in keys)
     library.discard(other, at_once=True)  # from the trash
     assert library.trash.items() == []
-    assert library.trash.destroy_subject("ward4") == 0
+    assert erase_subject(library, "ward4").erased == 0
 
 
 @pytest.mark.parametrize("at_once", [False, True])

@@ -148,13 +148,6 @@ class Trash:
                 self._store.drop("trash", take_id)
                 self._store.note(AuditAction.DELETED, take_id, detail, part=part)
 
-    def destroy_subject(self, group_id: str) -> int:
-        """Destroy what the trash has of a subject, as an erasure of the person needs it; returns how many."""
-        found = [each.take_id for each in self.items(group_id)]
-        if found:
-            self.destroy(found)
-        return len(found)
-
     def destroy_due(self) -> bool:
         """Destroy some of what was kept long enough; True if there was anything. Cheap if there is not.
 
