@@ -129,7 +129,7 @@ def shortcuts() -> Iterator[str]:
 
 def settings() -> Iterator[str]:
     """Settings of the service, an organisation's policy, and what a person can set on the desk and for a library."""
-    from vbdesk.desk.models.preferences import Preferences
+    from vbdesk.desk.preferences import Preferences
     from vbdesk.outbox.library.managed_policy import ManagedPolicy
     from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
     from vbdesk.service.kernel.settings import Settings

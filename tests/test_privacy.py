@@ -29,7 +29,7 @@ from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.outbox.diagnostics.log_file import keep_log
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary

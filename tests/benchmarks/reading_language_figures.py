@@ -84,8 +84,8 @@ def opened_desk(folder: Path) -> object:
     from vbdesk.capture.microphone import FileMicrophone
     from vbdesk.capture.playback import SilentPlayer
     from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-    from vbdesk.desk.models.preferences import PreferenceStore
     from vbdesk.desk.ports import DeskPorts
+    from vbdesk.desk.preferences import PreferenceStore
     from vbdesk.desk.shell.app import Desk
     from vbdesk.desk.shell.reading_language import begin_reading, show_in, wanted_language
     from vbdesk.desk.ui.theme import Scheme, Theme

@@ -31,10 +31,10 @@ from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.flow.tasks import TaskOwner
-from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme

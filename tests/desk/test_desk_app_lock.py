@@ -15,9 +15,9 @@ from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.unlocking import WrongTries
+from vbdesk.desk.locking.service_keys import ServiceKeys
+from vbdesk.desk.locking.unlocking import WrongTries
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage

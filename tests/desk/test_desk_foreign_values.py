@@ -17,8 +17,8 @@ from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 from vbdesk.desk.charts.trajectory_data import _signed
 from vbdesk.desk.cohort.cohort_rows import age_in_days
 from vbdesk.desk.compare.comparison import _amount
-from vbdesk.desk.models.result_text import moment_of, title_of
 from vbdesk.desk.record.check_text import _figures, _is_good
+from vbdesk.desk.results.result_text import moment_of, title_of
 from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
 from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, moment_in_sentence, rate_words
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence

@@ -14,8 +14,8 @@ from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.help.reads import read_about
 from vbdesk.desk.help.window import ABOUT, SHORTCUTS
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.outbox.page import OutboxPage
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.window_place import place_in_view

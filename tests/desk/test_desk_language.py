@@ -4,8 +4,8 @@ import pytest
 
 from vbdesk.contract.results import AudioQuality, Signal, SignResult
 from vbdesk.contract.spoken_language import SpokenLanguage, is_widened, without_widening
-from vbdesk.desk.models.language_choice import language_name, language_names
-from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.language_choice import language_name, language_names
+from vbdesk.desk.results.result_text import reading_of
 from vbdesk.report.shipped_signs import shipped_signs
 
 

@@ -9,7 +9,7 @@ import pytest
 from patience import HANGS_S
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.locking.service_keys import ServiceKeys
 from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage

@@ -20,8 +20,8 @@ from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.flow.context import DeskContext, ProgramContext
 from vbdesk.desk.flow.flow import Flow, ProgramFlow
 from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.models.app_lock import AppLock
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.locking.app_lock import AppLock
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.consent import ConsentPolicy

@@ -11,7 +11,7 @@ from vbdesk.contract.catalog import ModelName
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.reading_language import begin_reading, own_name, show_in, wanted_language

@@ -6,11 +6,11 @@ import pytest
 
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.arrived_results import ArrivalsRead
 from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.shell.arrived_results import ArrivalsRead
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 

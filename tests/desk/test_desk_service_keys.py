@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.locking.service_keys import ServiceKeys
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.local_service import LocalServiceProcess

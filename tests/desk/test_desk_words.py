@@ -13,11 +13,11 @@ from vbdesk.contract.feature_texts import feature_texts, is_finding, plain_words
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal, ValueInterpretation, VocalFeature
-from vbdesk.desk.models.analysis_text import model_words, task_words
-from vbdesk.desk.models.metric_rows import metric_rows
-from vbdesk.desk.models.result_rows import feature_row, sign_rows
 from vbdesk.desk.record.page import _rescued_words
 from vbdesk.desk.result.cards import feature_about
+from vbdesk.desk.results.analysis_text import model_words, task_words
+from vbdesk.desk.results.metric_rows import metric_rows
+from vbdesk.desk.results.result_rows import feature_row, sign_rows
 from vbdesk.desk.ui.cells import LevelCell
 from vbdesk.report.result_texts import overall_word
 from vbdesk.report.shipped_metrics import shipped_metrics

@@ -27,8 +27,8 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.response_cache import ResponseCache

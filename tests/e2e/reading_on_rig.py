@@ -22,8 +22,8 @@ from vbdesk.cli.paths import desk_paths
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary

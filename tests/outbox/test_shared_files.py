@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import windows_files
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.outbox.profiles import shared_files
 from vbdesk.outbox.profiles.encrypted_vault import write_json_atomically
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.tokens import Scheme

@@ -23,7 +23,7 @@ from vbdesk.desk.cohort.group_view_model import flagged_words
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.cohort.view_model import CohortRead
-from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.response_cache import KEPT_COHORT, ResponseCache
 from vbdesk.outbox.library.states import OutboxState

@@ -16,10 +16,10 @@ from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
 from vbdesk.desk.compare.page import ComparePage
 from vbdesk.desk.compare.view_model import CompareViewModel, PairPlayback, PairRead
-from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.models.repeatability import feature_repeatability
-from vbdesk.desk.models.result_source import Found
-from vbdesk.desk.models.result_text import moment_of
+from vbdesk.desk.playback import Playback
+from vbdesk.desk.results.repeatability import feature_repeatability
+from vbdesk.desk.results.result_source import Found
+from vbdesk.desk.results.result_text import moment_of
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.course_corrections import CorrectionReason

@@ -11,8 +11,8 @@ from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
-from vbdesk.desk.models.course_actions import CorrectionRead, CourseChange
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.results.course_actions import CorrectionRead, CourseChange
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel

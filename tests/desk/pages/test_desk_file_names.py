@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vbdesk.desk.models.result_source import Found
-from vbdesk.desk.models.result_state import view_of
+from vbdesk.desk.results.result_source import Found
+from vbdesk.desk.results.result_state import view_of
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 

@@ -10,9 +10,9 @@ from PySide6.QtGui import QDesktopServices, QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.page import CohortPage
-from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.result.sign_rows import SignRows, SignRowView
+from vbdesk.desk.results.result_text import reading_of
 from vbdesk.desk.shell.reading_language import show_in
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.ui.badges import LevelBadge

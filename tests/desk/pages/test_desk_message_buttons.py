@@ -13,9 +13,9 @@ from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.view_model import WriteTable
 from vbdesk.desk.flow.commands import CommandOutcome, Done
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.course_actions import CourseChange
-from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.results.course_actions import CourseChange
+from vbdesk.desk.results.result_source import ResultSource
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute

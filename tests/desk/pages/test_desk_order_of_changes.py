@@ -9,8 +9,8 @@ import pytest
 from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device
 from vbdesk.desk.account.profiles import RenameProfile
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel

@@ -8,7 +8,7 @@ import pytest
 from patience import HANGS_S
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.playback import Playback
 
 SOUND = TakeAudio(np.zeros(60_000, np.int16), 100, True, {}, ())
 

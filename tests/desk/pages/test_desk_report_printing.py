@@ -9,10 +9,10 @@ from PySide6.QtGui import QPageSize
 from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtWidgets import QApplication, QDialog
 
-import vbdesk.desk.models.report_menus as report_menus
-from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.models.report_look import ReportLook, report_look
-from vbdesk.desk.models.subjects_export import MOST_PRINTED
+import vbdesk.desk.reports.report_menus as report_menus
+from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.desk.reports.report_look import ReportLook, report_look
+from vbdesk.desk.reports.subjects_export import MOST_PRINTED
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subjects.page import SubjectsPage

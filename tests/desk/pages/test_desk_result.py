@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QLabel
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality
-from vbdesk.desk.models.playback import envelope_of
-from vbdesk.desk.models.result_source import ResultSource
-from vbdesk.desk.models.result_text import reading_of
+from vbdesk.desk.playback import envelope_of
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.results.result_source import ResultSource
+from vbdesk.desk.results.result_text import reading_of
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState

@@ -7,10 +7,10 @@ import pytest
 
 from vbdesk.desk.flow.reads import Snapshot
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.result_source import Found
-from vbdesk.desk.models.result_state import view_of
-from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.result.state import result_state
+from vbdesk.desk.results.result_source import Found
+from vbdesk.desk.results.result_state import view_of
+from vbdesk.desk.results.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.routes import RecordingRoute
 
 ROUTE = RecordingRoute(job_id="j-1", group_id="ward4-1", recorded_at=datetime(2026, 5, 3, 12, tzinfo=UTC))

@@ -13,8 +13,8 @@ from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, SpeakerResult
-from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.results.result_text import reading_of
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.consent import ConsentKind

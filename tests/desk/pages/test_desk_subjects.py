@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QScrollArea
 from patience import HANGS_S
 from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
-from vbdesk.desk.models.opened_results import OpenedResults
-from vbdesk.desk.models.subject_list import KEPT_AS
+from vbdesk.desk.shell.opened_results import OpenedResults
+from vbdesk.desk.subject_data.subject_list import KEPT_AS
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.theme import Theme

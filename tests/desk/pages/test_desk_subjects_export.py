@@ -6,7 +6,7 @@ from pypdf import PdfReader
 
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.reports import export_fault
+from vbdesk.desk.reports.reports import export_fault
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.letterhead import Letterhead

@@ -12,8 +12,8 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.shell.speaker_watch import SpeakerWatch
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.imports.speaker_checks import confirm_voice

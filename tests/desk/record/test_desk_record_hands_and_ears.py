@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Slot
 
 from vbdesk.capture.recorder import RecordingHealth
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.library.subject_notes import SubjectNote
 

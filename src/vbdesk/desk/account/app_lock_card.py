@@ -3,8 +3,8 @@
 from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.app_lock import LOCK_AFTER, USUAL_LOCK_AFTER, AppLock, LockChoice
-from vbdesk.desk.models.unlocking import passphrase_fault
+from vbdesk.desk.locking.app_lock import LOCK_AFTER, USUAL_LOCK_AFTER, AppLock, LockChoice
+from vbdesk.desk.locking.unlocking import passphrase_fault
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header

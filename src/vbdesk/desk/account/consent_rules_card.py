@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import ChangeConsentRules, SettingsRead
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.consent_text import kind_words
+from vbdesk.desk.subject_data.consent_text import kind_words
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow

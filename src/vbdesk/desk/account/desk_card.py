@@ -12,8 +12,8 @@ from vbdesk.client.update_notice import read_notice_source
 from vbdesk.contract.spoken_language import primary_language
 from vbdesk.desk.account.update_notice import UpdateNoticeRead
 from vbdesk.desk.flow.flow import ProgramFlow
-from vbdesk.desk.models.language_choice import language_name
-from vbdesk.desk.models.preferences import PEDAL_KEY, ChangePreferences, Preferences, PreferencesRead
+from vbdesk.desk.language_choice import language_name
+from vbdesk.desk.preferences import PEDAL_KEY, ChangePreferences, Preferences, PreferencesRead
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField

@@ -21,7 +21,7 @@ from vbdesk.desk.account.recording_rules_cards import RulesCards
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.app_lock import AppLock
+from vbdesk.desk.locking.app_lock import AppLock
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button

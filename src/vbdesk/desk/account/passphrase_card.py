@@ -9,9 +9,9 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Done, Work
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.app_lock import AppLock, LockChoice
-from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.unlocking import passphrase_fault
+from vbdesk.desk.locking.app_lock import AppLock, LockChoice
+from vbdesk.desk.locking.service_keys import ServiceKeys
+from vbdesk.desk.locking.unlocking import passphrase_fault
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header

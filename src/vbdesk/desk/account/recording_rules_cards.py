@@ -15,7 +15,7 @@ from vbdesk.desk.account.recording_rules import (
 )
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.subject_detail import detail_label
+from vbdesk.desk.subject_data.subject_detail import detail_label
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import LineField

@@ -8,7 +8,7 @@ from vbdesk.client.update_notice import NoticeRefused, NoticeSource, read_notice
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.preferences import PreferenceStore, SeenNotice
+from vbdesk.desk.preferences import PreferenceStore, SeenNotice
 from vbdesk.language import _
 
 ASK_EVERY_S = 24 * 3600

@@ -12,7 +12,7 @@ from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.cohort.subject_summary import SubjectSummary, from_json, labels_of, of_items, of_trajectory, to_json
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.response_cache import KEPT_COHORT

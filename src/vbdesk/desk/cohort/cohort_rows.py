@@ -10,7 +10,7 @@ from functools import cached_property
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
-from vbdesk.desk.models.subject_list import rank
+from vbdesk.desk.subject_data.subject_list import rank
 from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, formats, joined, ngettext, pgettext

@@ -13,7 +13,7 @@ from vbdesk.desk.cohort.view_model import CohortViewModel, heading_of
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.report_menus import SubjectsMenu
+from vbdesk.desk.reports.report_menus import SubjectsMenu
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area

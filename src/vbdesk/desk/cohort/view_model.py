@@ -18,8 +18,8 @@ from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.report_look import report_look
-from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
+from vbdesk.desk.reports.report_look import report_look
+from vbdesk.desk.subject_data.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words

@@ -10,9 +10,9 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.compare.comparison import FeaturePair, Side, SignPair
 from vbdesk.desk.compare.view_model import SoundPicture
-from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.models.result_rows import FeatureRow
-from vbdesk.desk.models.same_subject import SameSubjectRecording
+from vbdesk.desk.playback import Playback
+from vbdesk.desk.results.result_rows import FeatureRow
+from vbdesk.desk.results.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.advice_card import findings_chip
 from vbdesk.desk.ui.badges import Chip, LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.models.analysis_text import task_words
-from vbdesk.desk.models.repeatability import feature_repeatability, sign_repeatability
-from vbdesk.desk.models.result_rows import FeatureRow, SignRow
-from vbdesk.desk.models.result_source import Found
-from vbdesk.desk.models.result_state import ResultView, view_of
-from vbdesk.desk.models.result_text import ResultReading, moment_of, title_of
+from vbdesk.desk.results.analysis_text import task_words
+from vbdesk.desk.results.repeatability import feature_repeatability, sign_repeatability
+from vbdesk.desk.results.result_rows import FeatureRow, SignRow
+from vbdesk.desk.results.result_source import Found
+from vbdesk.desk.results.result_state import ResultView, view_of
+from vbdesk.desk.results.result_text import ResultReading, moment_of, title_of
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import N_, _, formats
 from vbdesk.report.reader_words import with_unit

@@ -10,7 +10,7 @@ from vbdesk.desk.compare.cards import MARKS, PairsCard, SideCard, feature_row, s
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.result_rows import own_ranges_note
+from vbdesk.desk.results.result_rows import own_ranges_note
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.breadcrumb import Breadcrumb

@@ -17,10 +17,10 @@ from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Asked, AskedRead, Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.playback import Playback, envelope_of
-from vbdesk.desk.models.result_source import Found, ResultSource
-from vbdesk.desk.models.result_state import NoSuchResult
-from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
+from vbdesk.desk.playback import Playback, envelope_of
+from vbdesk.desk.results.result_source import Found, ResultSource
+from vbdesk.desk.results.result_state import NoSuchResult
+from vbdesk.desk.results.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import UnknownTake

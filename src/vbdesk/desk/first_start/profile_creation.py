@@ -9,7 +9,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.locking.service_keys import ServiceKeys
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.language import message
 from vbdesk.outbox.profiles.profiles import (

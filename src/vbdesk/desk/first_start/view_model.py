@@ -13,7 +13,7 @@ from vbdesk.desk.first_start.profile_creation import (
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Work
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.unlocking import passphrase_fault
+from vbdesk.desk.locking.unlocking import passphrase_fault
 from vbdesk.language import N_, _, translated
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 

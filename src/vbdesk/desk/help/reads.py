@@ -11,7 +11,7 @@ from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.help.guide import Guide, read_guide
-from vbdesk.desk.models.language_choice import own_language_name
+from vbdesk.desk.language_choice import own_language_name
 from vbdesk.language import _
 from vbdesk.language.catalogs import READ_BY_CLINICIANS
 from vbdesk.language.formats import list_of

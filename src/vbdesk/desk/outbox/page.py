@@ -8,9 +8,6 @@ from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.consent_text import no_consent_words
-from vbdesk.desk.models.course_actions import CourseChanged
-from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.outbox.actions import ABOUT_SELECTION, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
@@ -18,6 +15,9 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import ACTION_WORDS, Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.results.course_actions import CourseChanged
+from vbdesk.desk.results.course_card import CourseCard
+from vbdesk.desk.subject_data.consent_text import no_consent_words
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.badges import chip_size

@@ -10,9 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
-from vbdesk.desk.models.consent_text import no_consent_words
-from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox, rank_of
+from vbdesk.desk.subject_data.consent_text import no_consent_words
+from vbdesk.desk.subject_data.levels import level_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, moment_in_sentence, place_in_line, rate_words
 from vbdesk.language import N_, Language, _, current, pgettext, translated

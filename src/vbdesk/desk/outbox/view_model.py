@@ -9,13 +9,13 @@ from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction
 from vbdesk.desk.outbox.reads import OutboxData, OutboxRead, TrashRead
 from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures
 from vbdesk.desk.outbox.trash_rows import TrashRow
+from vbdesk.desk.results.course_actions import CourseActions
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.language import _

@@ -15,7 +15,7 @@ from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.flow.commands import Command, CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.playback import Playback
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, rescued_metadata, source_of
 from vbdesk.desk.record.commands import (
     Checked,

@@ -8,12 +8,12 @@ from vbdesk.capture.protocols import protocol_titles
 from vbdesk.clock import local_now
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
-from vbdesk.desk.models.consent_text import missing_words
-from vbdesk.desk.models.playback import Loaded
+from vbdesk.desk.playback import Loaded
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.record.versions_card import VersionStrip
+from vbdesk.desk.subject_data.consent_text import missing_words
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole

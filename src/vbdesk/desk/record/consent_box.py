@@ -4,9 +4,9 @@ from PySide6.QtCore import QLocale, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.consent_text import kind_words, other_language_words
-from vbdesk.desk.models.language_choice import own_language_name
+from vbdesk.desk.language_choice import own_language_name
 from vbdesk.desk.record.consent_model import ConsentViewModel
+from vbdesk.desk.subject_data.consent_text import kind_words, other_language_words
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, TickBox

@@ -6,7 +6,7 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
+from vbdesk.desk.subject_data.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.ui.time_text import local_time_of_day
 from vbdesk.language import _, current
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus

@@ -3,10 +3,10 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.record.consent_box import show_wording
 from vbdesk.desk.record.import_consent import lacking_consent, lacking_words, note_words
 from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.subject_data.consent_text import kind_words
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons

@@ -11,7 +11,6 @@ from vbdesk.contract.audio_formats import ANY_FORMAT
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.record.import_commands import (
     EditImport,
     FindReady,
@@ -27,6 +26,7 @@ from vbdesk.desk.record.import_commands import (
 from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.record.setup_model import EnteredSubject
+from vbdesk.desk.subject_data.consent_text import subject_language
 from vbdesk.desk.ui.editable_table import EditableCellTable
 from vbdesk.language import _, current, translated
 from vbdesk.outbox.imports.file_import import ImportOutcome, ImportPreview

@@ -10,7 +10,7 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, AskedRead, Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed, SubjectTopic, Topic
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.language import load_language
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.library.consent import ConsentStatus

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
 
 from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.room_check import RoomRating
-from vbdesk.desk.models.language_choice import own_language_name
+from vbdesk.desk.language_choice import own_language_name
 from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend, decibels
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard

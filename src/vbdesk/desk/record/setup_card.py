@@ -5,9 +5,9 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
-from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.record.consent_box import ConsentBox
 from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
+from vbdesk.desk.subject_data.subject_detail import detail_label
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme

@@ -17,8 +17,7 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.sync_state import NextStep
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.language_choice import language_name
-from vbdesk.desk.models.subject_detail import detail_fault
+from vbdesk.desk.language_choice import language_name
 from vbdesk.desk.record.consent_model import ConsentViewModel, TickedConsent
 from vbdesk.desk.record.reads import (
     OfferedSignsRead,
@@ -29,6 +28,7 @@ from vbdesk.desk.record.reads import (
     SubjectNamesRead,
     remembered_microphone,
 )
+from vbdesk.desk.subject_data.subject_detail import detail_fault
 from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
 from vbdesk.language import Message, _, current, ngettext, translated
 from vbdesk.outbox.imports.offered_signs import every_service_has

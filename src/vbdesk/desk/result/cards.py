@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLay
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.waveform import TakeWaveform
-from vbdesk.desk.models.metric_rows import MetricRow
-from vbdesk.desk.models.playback import Loaded, Playback
-from vbdesk.desk.models.result_rows import FeatureRow, own_ranges_note
-from vbdesk.desk.models.result_text import Speaker, VoiceReading
+from vbdesk.desk.playback import Loaded, Playback
+from vbdesk.desk.results.metric_rows import MetricRow
+from vbdesk.desk.results.result_rows import FeatureRow, own_ranges_note
+from vbdesk.desk.results.result_text import Speaker, VoiceReading
 from vbdesk.desk.ui.badges import LevelGlyph
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card

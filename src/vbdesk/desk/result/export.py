@@ -8,9 +8,9 @@ from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.reports import Content, Report, completed, report_options, source_of, written
-from vbdesk.desk.models.result_source import ResultSource
-from vbdesk.desk.models.result_state import ResultView
+from vbdesk.desk.reports.reports import Content, Report, completed, report_options, source_of, written
+from vbdesk.desk.results.result_source import ResultSource
+from vbdesk.desk.results.result_state import ResultView
 from vbdesk.language import _, message
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.report.drawing.style import Look

@@ -10,12 +10,8 @@ from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBox
 from vbdesk.contract.levels import Level
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.course_actions import CourseChanged
-from vbdesk.desk.models.course_card import CourseCard
-from vbdesk.desk.models.report_menus import LookMenu, PrintBanner
-from vbdesk.desk.models.reports import Report, export_fault
-from vbdesk.desk.models.result_state import ResultView
-from vbdesk.desk.models.result_text import ResultReading, VoiceReading
+from vbdesk.desk.reports.report_menus import LookMenu, PrintBanner
+from vbdesk.desk.reports.reports import Report, export_fault
 from vbdesk.desk.result.cards import (
     FeaturesCard,
     JsonPanel,
@@ -31,6 +27,10 @@ from vbdesk.desk.result.reads import SameSubject
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.state import ResultState
 from vbdesk.desk.result.view_model import ResultViewModel
+from vbdesk.desk.results.course_actions import CourseChanged
+from vbdesk.desk.results.course_card import CourseCard
+from vbdesk.desk.results.result_state import ResultView
+from vbdesk.desk.results.result_text import ResultReading, VoiceReading
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner

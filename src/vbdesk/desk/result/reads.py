@@ -8,9 +8,9 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.result_source import ResultSource
-from vbdesk.desk.models.result_state import NoSuchResult, ResultView, view_of
-from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
+from vbdesk.desk.results.result_source import ResultSource
+from vbdesk.desk.results.result_state import NoSuchResult, ResultView, view_of
+from vbdesk.desk.results.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _
 from vbdesk.outbox.imports.speaker_checks import confirm_voice

@@ -5,8 +5,8 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.models.result_rows import SignRow
-from vbdesk.desk.models.result_text import VoiceReading
+from vbdesk.desk.results.result_rows import SignRow
+from vbdesk.desk.results.result_text import VoiceReading
 from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.card import Card, horizontal_line

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from vbdesk.desk.flow.reads import Snapshot
-from vbdesk.desk.models.result_state import ResultView, first_view
 from vbdesk.desk.result.reads import SameSubject
+from vbdesk.desk.results.result_state import ResultView, first_view
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _
 

@@ -4,14 +4,14 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Command, CommandOutcome, Work
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.models.report_look import report_look
-from vbdesk.desk.models.result_state import ResultRemedy, ResultView
-from vbdesk.desk.models.same_subject import SameSubjectRecording
+from vbdesk.desk.playback import Playback
+from vbdesk.desk.reports.report_look import report_look
 from vbdesk.desk.result.export import ResultReport
 from vbdesk.desk.result.reads import ConfirmVoice, ResultRead, SameSubject, SameSubjectRead, SendAgain
 from vbdesk.desk.result.state import ResultState, result_state
+from vbdesk.desk.results.course_actions import CourseActions
+from vbdesk.desk.results.result_state import ResultRemedy, ResultView
+from vbdesk.desk.results.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction

@@ -19,11 +19,11 @@ from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.help.window import HelpWindow
-from vbdesk.desk.models.app_lock import AppLock
-from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
+from vbdesk.desk.locking.app_lock import AppLock
+from vbdesk.desk.locking.service_keys import ServiceKeys
+from vbdesk.desk.locking.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.application import DeskApplication
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector

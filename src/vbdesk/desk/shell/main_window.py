@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, Q
 
 from vbdesk import __version__
 from vbdesk.desk.flow.tasks import Stoppable, delete_after
-from vbdesk.desk.models.opened_results import OpenedResults
-from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.lock_notice import LockNotice
+from vbdesk.desk.shell.opened_results import OpenedResults
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.result_notice import ResultNotice
 from vbdesk.desk.shell.sidebar import Sidebar

@@ -11,8 +11,8 @@ from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.language_choice import own_language_name
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.language_choice import own_language_name
+from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.language import (
     Language,
     available_languages,

@@ -16,12 +16,12 @@ from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.sync_state import SyncState
 from vbdesk.desk.flow.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.app_lock import AppLock
-from vbdesk.desk.models.arrived_results import ArrivedResults
-from vbdesk.desk.models.speaker_watch import SpeakerWatch
+from vbdesk.desk.locking.app_lock import AppLock
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.desk.shell.arrived_results import ArrivedResults
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.shell.reading_language import ReadingLanguage
+from vbdesk.desk.shell.speaker_watch import SpeakerWatch
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.language import joined, message
 from vbdesk.outbox.library.library import Library

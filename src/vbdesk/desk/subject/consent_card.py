@@ -3,14 +3,14 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.consent_text import (
+from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
+from vbdesk.desk.subject_data.consent_text import (
     consent_words,
     event_words,
     kind_words,
     validity_words,
     wording_words,
 )
-from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.icons import IconView

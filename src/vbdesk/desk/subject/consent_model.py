@@ -10,8 +10,8 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import SubjectTopic
-from vbdesk.desk.models.consent_text import subject_language
 from vbdesk.desk.subject.reads import ConsentReading, SubjectConsentRead
+from vbdesk.desk.subject_data.consent_text import subject_language
 from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.consent_wordings import consent_wording

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.report_look import look_names
-from vbdesk.desk.models.reports import PRINTED, export_fault
+from vbdesk.desk.reports.report_look import look_names
+from vbdesk.desk.reports.reports import PRINTED, export_fault
 from vbdesk.desk.subject.export import DRAWN, SIGNED, SubjectReport, WriteSubject
 from vbdesk.desk.subject.export_kinds import ExportKind
 from vbdesk.desk.subject.view_model import SubjectViewModel

@@ -9,10 +9,10 @@ from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.course_actions import CourseChanged
-from vbdesk.desk.models.course_card import CourseCard
-from vbdesk.desk.models.report_menus import FhirBanner, PrintBanner
-from vbdesk.desk.models.reports import Written
+from vbdesk.desk.reports.report_menus import FhirBanner, PrintBanner
+from vbdesk.desk.reports.reports import Written
+from vbdesk.desk.results.course_actions import CourseChanged
+from vbdesk.desk.results.course_card import CourseCard
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export import SubjectReport
 from vbdesk.desk.subject.export_card import ExportCard

@@ -7,8 +7,8 @@ from datetime import datetime
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
-from vbdesk.desk.models.consent_text import missing_words
-from vbdesk.desk.models.voice_question import voice_question
+from vbdesk.desk.results.voice_question import voice_question
+from vbdesk.desk.subject_data.consent_text import missing_words
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_in_sentence, day_words, local_time_of_day, moment_in_sentence
 from vbdesk.language import _, formats, joined, ngettext, pgettext

@@ -4,8 +4,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.course_actions import CourseActions
-from vbdesk.desk.models.report_look import report_look
+from vbdesk.desk.reports.report_look import report_look
+from vbdesk.desk.results.course_actions import CourseActions
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.state import SubjectState, arrival, subject_state

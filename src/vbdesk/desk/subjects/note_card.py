@@ -7,8 +7,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from vbdesk.contract.spoken_language import SECOND_LANGUAGE_FIELD, SpokenLanguage
-from vbdesk.desk.models.language_choice import language_name, language_names
-from vbdesk.desk.models.subject_detail import detail_fault, detail_label
+from vbdesk.desk.language_choice import language_name, language_names
+from vbdesk.desk.subject_data.subject_detail import detail_fault, detail_label
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField

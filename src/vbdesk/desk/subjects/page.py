@@ -7,8 +7,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.models.report_menus import SubjectsMenu
-from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
+from vbdesk.desk.reports.report_menus import SubjectsMenu
+from vbdesk.desk.subject_data.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.tagging import TagMany
 from vbdesk.desk.subjects.view_model import SubjectsViewModel

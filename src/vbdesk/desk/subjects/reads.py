@@ -12,8 +12,8 @@ from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.request_throttle import has_room
-from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, SubjectRow, kept_in_place, merged
+from vbdesk.desk.subject_data.request_throttle import has_room
+from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, SubjectRow, kept_in_place, merged
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 FRESH = timedelta(minutes=5)

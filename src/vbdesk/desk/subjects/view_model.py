@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.flow.commands import Command, CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure
-from vbdesk.desk.models.report_look import report_look
-from vbdesk.desk.models.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
+from vbdesk.desk.reports.report_look import report_look
+from vbdesk.desk.subject_data.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
 from vbdesk.desk.subjects.reads import KeepNote, KeepTags, SubjectsBook, SubjectsData, SubjectsRead
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_words

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
+from vbdesk.desk.locking.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.language_choice import language_name
+from vbdesk.desk.language_choice import language_name
 from vbdesk.language import _, current, formats, pgettext
 from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_wordings import ConsentWording

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from vbdesk.contract.groups import Group
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.models.levels import level_of
+from vbdesk.desk.subject_data.levels import level_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time
 from vbdesk.json_lines import parse_json_lines

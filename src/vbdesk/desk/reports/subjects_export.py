@@ -9,7 +9,7 @@ from vbdesk.client.errors import NotFound
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.reports import (
+from vbdesk.desk.reports.reports import (
     PRINTED,
     Content,
     Report,

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.flow import Flow, ProgramFlow
-from vbdesk.desk.models.preferences import ChangePreferences, PreferencesRead
+from vbdesk.desk.preferences import ChangePreferences, PreferencesRead
 from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 

@@ -8,8 +8,8 @@ from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
-from vbdesk.desk.models.analysis_text import sign_words
-from vbdesk.desk.models.repeatability import sign_repeatability
+from vbdesk.desk.results.analysis_text import sign_words
+from vbdesk.desk.results.repeatability import sign_repeatability
 from vbdesk.language import _, formats, joined, ngettext
 from vbdesk.report.reader_words import band_word, with_unit
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal, Slot
 
-from vbdesk.desk.models.course_actions import CourseActions, CourseChange, CourseQuestion
+from vbdesk.desk.results.course_actions import CourseActions, CourseChange, CourseQuestion
 from vbdesk.desk.ui.correction_card import CorrectionCard
 
 

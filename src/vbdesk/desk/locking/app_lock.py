@@ -12,8 +12,8 @@ from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.models.preferences import ChangePreferences, PreferenceStore
-from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.locking.service_keys import ServiceKeys
+from vbdesk.desk.preferences import ChangePreferences, PreferenceStore
 from vbdesk.outbox.library.managed_policy import MANAGED
 from vbdesk.outbox.profiles.service_key import LockState
 

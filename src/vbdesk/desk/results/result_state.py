@@ -6,11 +6,11 @@ from enum import Enum, auto
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
-from vbdesk.desk.models.analysis_text import model_words, sign_words, task_words
-from vbdesk.desk.models.consent_text import consent_words, missing_words
-from vbdesk.desk.models.result_source import Found
-from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
-from vbdesk.desk.models.voice_question import voice_question
+from vbdesk.desk.results.analysis_text import model_words, sign_words, task_words
+from vbdesk.desk.results.result_source import Found
+from vbdesk.desk.results.result_text import ResultReading, reading_of, title_of
+from vbdesk.desk.results.voice_question import voice_question
+from vbdesk.desk.subject_data.consent_text import consent_words, missing_words
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import N_, _, joined, message, translated
 from vbdesk.outbox.library.consent import ConsentStatus

@@ -11,7 +11,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import LongitudinalFields, TrajectoryRead
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.own_features import own_ranges_here
+from vbdesk.desk.results.own_features import own_ranges_here
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, formats
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus

@@ -11,7 +11,7 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Done, Work
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.locking.service_keys import ServiceKeys
 from vbdesk.language import N_, _, message, ngettext
 from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST, PassphraseWrong
 from vbdesk.outbox.profiles.vault import VaultMissing

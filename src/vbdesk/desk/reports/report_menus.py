@@ -14,8 +14,8 @@ from vbdesk.client.fhir import host_of
 from vbdesk.desk.flow.commands import CommandOutcome, Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Progress
-from vbdesk.desk.models.report_look import ReportLook, look_names
-from vbdesk.desk.models.reports import (
+from vbdesk.desk.reports.report_look import ReportLook, look_names
+from vbdesk.desk.reports.reports import (
     FhirServerRead,
     FindPrinter,
     PrintReport,
@@ -24,7 +24,7 @@ from vbdesk.desk.models.reports import (
     Written,
     export_fault,
 )
-from vbdesk.desk.models.subjects_export import MOST_PRINTED, SubjectsReport, WriteSubjects
+from vbdesk.desk.reports.subjects_export import MOST_PRINTED, SubjectsReport, WriteSubjects
 from vbdesk.desk.system_printer import PrintJob
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner

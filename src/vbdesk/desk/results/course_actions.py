@@ -13,7 +13,7 @@ from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.tasks import Failure, TaskContext
 from vbdesk.desk.flow.topics import SubjectTopic
-from vbdesk.desk.models.result_text import title_of
+from vbdesk.desk.results.result_text import title_of
 from vbdesk.desk.ui.notice import NoticeAction
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, joined, message, ngettext, translated

@@ -24,9 +24,9 @@ from vbdesk.contract.results import (
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage, is_widened, without_widening
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.analysis_text import model_words
-from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
-from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
+from vbdesk.desk.results.analysis_text import model_words
+from vbdesk.desk.results.metric_rows import MetricRow, metric_rows
+from vbdesk.desk.results.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint
-from vbdesk.desk.models.levels import level_of
-from vbdesk.desk.models.result_text import moment_of
+from vbdesk.desk.results.result_text import moment_of
+from vbdesk.desk.subject_data.levels import level_of
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem

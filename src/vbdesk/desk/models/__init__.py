@@ -1,1 +1,0 @@
-"""State and texts that several features share. No widgets."""

@@ -1,0 +1,1 @@
+"""Reports, charts and tables that several pages export, print or send."""

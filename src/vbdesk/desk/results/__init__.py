@@ -1,0 +1,1 @@
+"""What several pages say of a result, and how they correct it."""

@@ -1,0 +1,1 @@
+"""What several pages read and say of subjects and their consent."""
