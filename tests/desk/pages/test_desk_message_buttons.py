@@ -211,20 +211,16 @@ def test_a_result_says_that_it_cannot_be_read_also_after_an_offer_of_undo_was_cl
 
 @pytest.fixture
 def fails_to_read(monkeypatch, qtbot):
-    """The next read of the list fails, and says so."""
+    """The library cannot be read until the page has said so."""
+
+    def fails(library, version):
+        raise OSError(5, "Input/output error")
 
     def make(page):
-        read, failed = Library.changes_since, []
-
-        def once(self, version):
-            if not failed:
-                failed.append(version)
-                raise OSError(5, "Input/output error")
-            return read(self, version)
-
-        monkeypatch.setattr(Library, "changes_since", once)
-        with qtbot.waitSignal(page.view_model.refused):
-            page.view_model.refresh()
+        with monkeypatch.context() as until_told:
+            until_told.setattr(Library, "changes_since", fails)
+            with qtbot.waitSignal(page.view_model.refused):
+                page.view_model.refresh()
 
     return make
 

@@ -170,7 +170,6 @@ class Workspace(QObject):
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
         self._pass_on_change()
-        self._frame.add(_CountsRead())
         if self.profile.kind == "service":
             self._start_sync_worker()
             return
@@ -305,6 +304,8 @@ class Workspace(QObject):
     @Slot()
     def _pass_on_change(self) -> None:
         self.sync.library_changed.emit()
+        if self._frame.read(_CountsRead) is None:
+            self._frame.add(_CountsRead())
 
     @Slot()
     def _on_counts(self) -> None:
