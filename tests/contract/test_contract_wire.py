@@ -14,8 +14,9 @@ from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.audio_formats import AUDIO_FORMATS, AUDIO_SUFFIXES
 from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.feature_texts import feature_texts, is_finding
-from vbdesk.contract.groups import AddJobs, group_id_fault
-from vbdesk.contract.ids import new_id
+from vbdesk.contract.groups import AddJobs, group_id_fault, subject_fault
+from vbdesk.contract.idempotency import is_client_ref
+from vbdesk.contract.ids import id_timestamp, new_id
 from vbdesk.contract.jobs import JOB_EDGES, Job, JobStatus
 from vbdesk.contract.legacy import V1AudioUrl, v1_status
 from vbdesk.contract.limits import RATE_WINDOW_S
@@ -206,3 +207,22 @@ def test_only_a_value_out_of_the_normal_range_may_be_a_finding():
     for feature, text in [("unknown", None), *feature_texts().items()]:
         no_finding = sides.get(text.no_finding, set()) if text else set()
         assert {each for each in band if is_finding(feature, each)} == {*band} - {band.WITHIN_RANGE} - no_finding
+
+
+def test_an_id_tells_when_it_was_made(monkeypatch):
+    monkeypatch.setattr("vbdesk.contract.ids._last", 0)
+    assert abs(id_timestamp(new_id()) - utc_now()) < timedelta(minutes=1)
+    assert id_timestamp("017f22e2-79b0-7cc3-98c4-dc0c0c07398f").isoformat() == "2022-02-22T19:22:22+00:00"  # RFC 9562
+    with pytest.raises(ValueError, match="does not contain"):
+        id_timestamp(str(uuid.uuid4()))
+
+
+def test_an_empty_subject_is_asked_for():
+    assert (group_id_fault(""), subject_fault("")) == ("Give a group id.", "Enter a subject.")
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"), [("a" * 15, False), ("a" * 16, True), ("A-9_" * 16, True), ("a" * 65, False), ("é" * 16, False)]
+)
+def test_a_client_reference_has_16_to_64_plain_signs(text, taken):
+    assert is_client_ref(text) is taken
