@@ -49,7 +49,7 @@ class ArrivalsRead(Read[Arrivals]):
 
 
 class ArrivedResults(QObject):
-    """Tells of results that have come. A library that cannot be read is reported by the pages that show it.
+    """Announces results that have come. A library that cannot be read is reported by the pages that show it.
 
     Signals:
         arrived: (tuple[RecordingItem]) recordings whose result has just come, the newest last.
