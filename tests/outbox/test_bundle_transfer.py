@@ -37,7 +37,7 @@ from vbdesk.outbox.bundles.bundle_file import read_head
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix, OutboxState

@@ -11,7 +11,7 @@ from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.consent import ConsentKind
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseMember
+from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.results.recording_details import recording_details, with_corrections, with_details
 from vbdesk.report.subject_record import RecordSource, subject_record
@@ -150,7 +150,7 @@ def test_a_time_of_the_microphone_keeps_its_digits(library):
 
 @pytest.mark.parametrize("target", [None, "s-2"])
 def test_an_export_leaves_out_what_left_the_course_before_the_service_has_done_it(library, target):
-    member = CourseMember(None, "s-1", EIGHT, ("job-1",), "job-1")
+    member = CorrectedRecording(None, "s-1", EIGHT, ("job-1",), "job-1")
     whole = record("s-1", ("job-1", EIGHT), ("job-2", EIGHT + timedelta(days=1)))
     other = record("s-3", ("job-3", EIGHT))
     assert with_corrections(library, [whole, other]) == [whole, other]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from vbdesk.contract.spoken_language import SpokenLanguage
-from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.recording_language import with_language_of_other, with_language_of_subject
 from vbdesk.outbox.library.states import OutboxState

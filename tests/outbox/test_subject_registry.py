@@ -20,7 +20,7 @@ from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep, CourseMember
+from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import lock_library
 from vbdesk.outbox.library.repair import back_up, backup_path
@@ -157,7 +157,9 @@ def filled(library, new_take, tmp_path):
         library.queue(handed_over)
         entry = library.corrections.exclude(library.corrections.member(excluded), CorrectionReason.TEST)
         library.corrections.advance(entry, CorrectionStep.SETTLED)
-        elsewhere = CourseMember(None, group_id, NOON, (f"job-{group_id}",), None, {"f0": SECRETS[6] if own else 1})
+        elsewhere = CorrectedRecording(
+            None, group_id, NOON, (f"job-{group_id}",), None, {"f0": SECRETS[6] if own else 1}
+        )
         entry = library.corrections.move(elsewhere, "ward4-0300", CorrectionReason.WRONG_PERSON)
         library.corrections.advance(entry, CorrectionStep.SETTLED)
         library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}")
@@ -260,7 +262,7 @@ def test_consent_events_stay_with_the_id_and_nothing_else(filled):
 
 def test_what_the_service_has_still_to_do_is_emptied_once_it_has(filled):
     corrections = filled.corrections
-    member = CourseMember(None, SUBJECT, NOON, ("job-9",), "job-9", {"f0": "zqzq-reading"})
+    member = CorrectedRecording(None, SUBJECT, NOON, ("job-9",), "job-9", {"f0": "zqzq-reading"})
     moved = corrections.move(member, OTHER, CorrectionReason.WRONG_PERSON)
     erase_subject(filled, SUBJECT)
     (due,) = corrections.due()
@@ -278,7 +280,7 @@ def test_a_number_of_an_erased_correction_is_never_given_again(filled):
     erase_subject(filled, SUBJECT)
     erase_subject(filled, OTHER)
     assert filled.corrections.all() == []
-    member = CourseMember(None, "ward4-0500", NOON, ("job-7",), "job-7")
+    member = CorrectedRecording(None, "ward4-0500", NOON, ("job-7",), "job-7")
     assert filled.corrections.exclude(member, CorrectionReason.TEST).number == max(numbers) + 1
 
 

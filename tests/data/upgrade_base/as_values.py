@@ -20,7 +20,7 @@ from service_in_process import API, ServiceInProcess
 
 from vbdesk.outbox.bundles.bundle_export import bundles
 from vbdesk.outbox.library.audit import AuditReader
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
@@ -55,7 +55,7 @@ def item_values(item: RecordingItem) -> dict[str, Any]:
     return values | {"result": None if item.encrypted_result is None else plain(item.encrypted_result.open())}
 
 
-def correction_values(entry: CourseCorrection) -> dict[str, Any]:
+def correction_values(entry: Correction) -> dict[str, Any]:
     """Every field of a correction; none of the base version is of an erased subject."""
     values: dict[str, Any] = plain(entry)
     assert values.pop("erased") is False

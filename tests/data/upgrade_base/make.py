@@ -46,7 +46,7 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock, unlock_id
 from vbdesk.outbox.imports.speaker_checks import confirm_voice
 from vbdesk.outbox.library.audit import AuditActor, AuditPart
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.items import RecordingTarget, SpeakerFinding, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, TimeReference

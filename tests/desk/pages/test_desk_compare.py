@@ -22,7 +22,7 @@ from vbdesk.desk.results.result_source import Found
 from vbdesk.desk.results.result_text import moment_of
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
-from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.states import OutboxState
 
 

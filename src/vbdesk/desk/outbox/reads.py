@@ -12,7 +12,7 @@ from vbdesk.desk.outbox.rows import OutboxRow, RowContext
 from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
 from vbdesk.desk.outbox.trash_rows import TrashRow
 from vbdesk.language import translated
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.pending_erasures import ErasureScope
@@ -169,7 +169,7 @@ def _row_context(context: DeskContext, arranged: SortedOutbox, sent: dict[str, _
     )
 
 
-def _waiting_corrections(library: Library) -> dict[str, CourseCorrection]:
+def _waiting_corrections(library: Library) -> dict[str, Correction]:
     """What the service has not done yet, the newest of each recording."""
     entries = library.corrections.all()
     return {entry.member.take_id: entry for entry in entries if not entry.settled and entry.member.take_id}

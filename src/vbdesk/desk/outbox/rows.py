@@ -19,7 +19,7 @@ from vbdesk.language import N_, Language, _, current, pgettext, translated
 from vbdesk.outbox.imports.take_check import kept_fault
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
@@ -122,7 +122,7 @@ class RowContext:
     arranged: SortedOutbox = field(default_factory=SortedOutbox)
     held: str = ""
     consents: ConsentList = NOT_ASKED_FOR
-    corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
     subject: Callable[[str], ShownSubject] = field(default=ShownSubject, compare=False)
     language: Language = field(default_factory=current)
 

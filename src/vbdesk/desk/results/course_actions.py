@@ -17,7 +17,7 @@ from vbdesk.desk.results.result_text import title_of
 from vbdesk.desk.ui.notice import NoticeAction
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, joined, message, ngettext, translated
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrection, CourseMember
+from vbdesk.outbox.library.corrections import CorrectedRecording, Correction, CorrectionReason
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.states import OutboxState
@@ -49,7 +49,7 @@ class CourseQuestion:
         subjects: known subjects, to complete from.
     """
 
-    member: CourseMember
+    member: CorrectedRecording
     last: int | None
     title: str
     offered: dict[CourseChange, str]
@@ -110,7 +110,7 @@ class CorrectionCommand(Command):
     """A correction of the course of one recording."""
 
     title: str
-    member: CourseMember
+    member: CorrectedRecording
 
     def done(self, context: DeskContext, sentence: str, undo: Command | None, *others: str) -> Done:
         """What a correction did, to this subject and `others`."""
@@ -279,7 +279,7 @@ def _refusal(failure: Failure) -> str:
     return translated(failure.error) if isinstance(failure.error, _REFUSALS) else failure.sentence
 
 
-def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CourseMember, RecordingItem | None]:
+def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CorrectedRecording, RecordingItem | None]:
     """A recording of this computer, or one that only the service has."""
     if recording.take_id is not None:
         item: RecordingItem | None = context.library.get(recording.take_id)
@@ -300,10 +300,10 @@ def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CourseMemb
         )
     reading = point.model_dump(mode="json")
     at = point.recorded_at
-    return CourseMember(None, recording.group_id, at, (recording.job_id,), recording.job_id, reading), None
+    return CorrectedRecording(None, recording.group_id, at, (recording.job_id,), recording.job_id, reading), None
 
 
-def _sentences(library: Library, member: CourseMember, last: CourseCorrection | None) -> dict[CourseChange, str]:
+def _sentences(library: Library, member: CorrectedRecording, last: Correction | None) -> dict[CourseChange, str]:
     subject, days = _shown(library, member.group_id), library.settings().trash_days
     kept = ngettext(
         "The recording and its result are deleted here: they go to the trash for {count} day, then their keys are "

@@ -22,7 +22,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, Audi
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrections
+from vbdesk.outbox.library.corrections import CorrectionReason, Corrections
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
@@ -117,7 +117,7 @@ class Library(RecordingList):
         self.letterhead = LetterheadSetting(self.store)
         self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
-        self.corrections = CourseCorrections(self.store, self.consent_gate, self.subject_notes)
+        self.corrections = Corrections(self.store, self.consent_gate, self.subject_notes)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(

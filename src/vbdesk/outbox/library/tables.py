@@ -121,7 +121,7 @@ CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
--- Corrections of which recordings belong to which subject, in their order: see course_corrections.
+-- Corrections of which recordings belong to which subject, in their order: see corrections.
 CREATE TABLE corrections (
   number INTEGER PRIMARY KEY,
   sealed BLOB NOT NULL

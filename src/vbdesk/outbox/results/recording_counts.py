@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.response_cache import course_name
@@ -90,7 +90,7 @@ class RecordingCounts:
         group_id: str,
         items: Sequence[RecordingItem],
         read_at: datetime | None,
-        entries: Sequence[CourseCorrection],
+        entries: Sequence[Correction],
     ) -> int:
         course, mine = self._course(group_id, read_at), in_course(items)
         with self._lock:
@@ -138,7 +138,7 @@ def _from_list(
     done: int,
     at: datetime,
     mine: Sequence[RecordingItem],
-    entries: Sequence[CourseCorrection],
+    entries: Sequence[Correction],
 ) -> int:
     """The number in the service's list, with what has changed since."""
     before: dict[str, bool] = {}
@@ -154,8 +154,8 @@ def _from_list(
     return max(0, done + len(newer) + sum(after.values()) - sum(before.values()))
 
 
-def _by_group(entries: Iterable[CourseCorrection]) -> dict[str, list[CourseCorrection]]:
-    found: dict[str, list[CourseCorrection]] = {}
+def _by_group(entries: Iterable[Correction]) -> dict[str, list[Correction]]:
+    found: dict[str, list[Correction]] = {}
     for entry in entries:
         for group_id in {entry.source, entry.target} - {None}:
             found.setdefault(str(group_id), []).append(entry)

@@ -10,7 +10,7 @@ from typing import Any
 from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, event_order, purposes_of
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consent_rows import SubjectConsent
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, capture_facts
 from vbdesk.outbox.library.listing import RecordingList
@@ -66,7 +66,7 @@ class _SubjectConsent:
         return status.kind or status.state
 
 
-def _corrected(library: Library, record: SubjectRecord, entries: Iterable[CourseCorrection]) -> SubjectRecord:
+def _corrected(library: Library, record: SubjectRecord, entries: Iterable[Correction]) -> SubjectRecord:
     now = library.store.clock.now()
     left, _ = left_and_joined(record.group_id, entries, now)
     if not left:

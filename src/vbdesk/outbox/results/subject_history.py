@@ -18,7 +18,7 @@ from vbdesk.contract.longitudinal import (
 )
 from vbdesk.contract.results import signals_of
 from vbdesk.language import message
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import OutboxState
 
@@ -30,17 +30,17 @@ _FULL_WEIGHT_S = 30.0  # of speech
 _NO_TREND = Trend(direction="insufficient_data", slope_per_30d=None, interval=None, horizon_days=90)
 
 
-def is_newer(entry: CourseCorrection, read_at: datetime | None) -> bool:
+def is_newer(entry: Correction, read_at: datetime | None) -> bool:
     """Whether an answer that was read at `read_at` may not know of a correction yet."""
     return entry.settled_at is None or read_at is None or read_at < entry.settled_at + GRACE
 
 
 def left_and_joined(
-    group_id: str, entries: Iterable[CourseCorrection], read_at: datetime | None
-) -> tuple[frozenset[str], dict[str, CourseCorrection]]:
+    group_id: str, entries: Iterable[Correction], read_at: datetime | None
+) -> tuple[frozenset[str], dict[str, Correction]]:
     """Jobs that left a group since `read_at`, and finished jobs that joined it with their correction."""
     left: set[str] = set()
-    joined: dict[str, CourseCorrection] = {}
+    joined: dict[str, Correction] = {}
     for entry in entries:
         if not is_newer(entry, read_at):
             continue
@@ -66,7 +66,7 @@ def in_course(items: Iterable[RecordingItem]) -> list[RecordingItem]:
 
 
 def corrected(
-    read: TrajectoryRead, read_at: datetime | None, items: Sequence[RecordingItem], entries: Sequence[CourseCorrection]
+    read: TrajectoryRead, read_at: datetime | None, items: Sequence[RecordingItem], entries: Sequence[Correction]
 ) -> TrajectoryRead:
     """A trajectory without the recordings that left the course, and with those that joined it."""
     left, joined = left_and_joined(read.group_id, entries, read_at)
@@ -84,7 +84,7 @@ def with_results(
     read: TrajectoryRead | None,
     read_at: datetime | None,
     items: Sequence[RecordingItem],
-    entries: Sequence[CourseCorrection],
+    entries: Sequence[Correction],
     now: datetime,
 ) -> TrajectoryRead | None:
     """A subject's history: the corrected trajectory, with the results of this computer that are newer than it.
@@ -139,7 +139,7 @@ def point_of(item: RecordingItem) -> DataPoint:
     )
 
 
-def _joined_points(joined: Mapping[str, CourseCorrection], mine: Sequence[RecordingItem]) -> list[DataPoint]:
+def _joined_points(joined: Mapping[str, Correction], mine: Sequence[RecordingItem]) -> list[DataPoint]:
     """Data points of recordings that a correction puts into the course."""
     here = {item.job_id: item for item in mine}
     points = []

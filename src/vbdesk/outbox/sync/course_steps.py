@@ -6,7 +6,7 @@ from vbdesk.client.errors import ClientError, Conflict, NotFound
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import Bucket
 from vbdesk.language import N_, joined, message
-from vbdesk.outbox.library.course_corrections import CorrectionStep, CourseCorrection, CourseCorrections
+from vbdesk.outbox.library.corrections import Correction, Corrections, CorrectionStep
 from vbdesk.outbox.sync.connection import ServiceConnection
 from vbdesk.outbox.sync.error_policy import HoldQueue, RateLimitPause, Unreachable, classify, delay_s
 from vbdesk.outbox.sync.planning import Planner
@@ -17,13 +17,11 @@ NOT_THERE = N_("The service does not list the recording under its new subject ye
 class CourseSteps:
     """Does the steps of corrections. All methods raise ClientError, RequestBudgetUsedUp and VaultError."""
 
-    def __init__(
-        self, corrections: CourseCorrections, connection: ServiceConnection, planner: Planner, clock: Clock
-    ) -> None:
+    def __init__(self, corrections: Corrections, connection: ServiceConnection, planner: Planner, clock: Clock) -> None:
         self._corrections, self._connection = corrections, connection
         self._planner, self._clock = planner, clock
 
-    def run(self, entry: CourseCorrection) -> None:
+    def run(self, entry: Correction) -> None:
         """Do the next step of a correction. An error that only concerns this correction postpones it."""
         steps = {
             CorrectionStep.CREATE: self._create,
@@ -38,11 +36,11 @@ class CourseSteps:
                 self._postpone(entry, joined(error.reason, message("It is tried again automatically.")))
             raise
 
-    def postpone(self, entry: CourseCorrection) -> None:
+    def postpone(self, entry: Correction) -> None:
         """Retry later after an unexpected error."""
         self._postpone(entry, message("Something unexpected went wrong. It is tried again automatically."))
 
-    def _create(self, entry: CourseCorrection) -> None:
+    def _create(self, entry: Correction) -> None:
         """Create the group that the recording joins; the service may have it."""
         try:
             with self._connection.requesting(Bucket.GENERAL) as client:
@@ -51,11 +49,11 @@ class CourseSteps:
             pass
         self._corrections.advance(entry, CorrectionStep.ADD)
 
-    def _add(self, entry: CourseCorrection) -> None:
+    def _add(self, entry: Correction) -> None:
         if self._is_member(entry) is not None:
             self._corrections.advance(entry, CorrectionStep.VERIFY)
 
-    def _verify(self, entry: CourseCorrection) -> None:
+    def _verify(self, entry: Correction) -> None:
         """Add it once more: the service says that it was a member already."""
         found = self._is_member(entry)
         if found:
@@ -63,7 +61,7 @@ class CourseSteps:
         elif found is not None:
             self._postpone(entry, NOT_THERE)
 
-    def _is_member(self, entry: CourseCorrection) -> bool | None:
+    def _is_member(self, entry: Correction) -> bool | None:
         """Whether the group had every job of the recording already; those that it lacked are added.
 
         None if somebody has deleted the group: it is created again. Jobs that the service does not know do not count.
@@ -76,7 +74,7 @@ class CourseSteps:
             return None
         return set(answer.skipped) | set(answer.not_found) >= set(entry.member.job_ids)
 
-    def _remove(self, entry: CourseCorrection) -> None:
+    def _remove(self, entry: Correction) -> None:
         """Remove it from the group that it leaves; it may have left already."""
         for job_id in entry.member.job_ids if entry.source is not None else ():
             try:
@@ -89,7 +87,7 @@ class CourseSteps:
             if group_id is not None:
                 self._planner.read_subject(group_id)
 
-    def _postpone(self, entry: CourseCorrection, trouble: str, step: CorrectionStep | None = None) -> None:
+    def _postpone(self, entry: Correction, trouble: str, step: CorrectionStep | None = None) -> None:
         at = self._clock.now() + timedelta(seconds=delay_s(entry.attempts + 1))
         self._corrections.postpone(entry, at, trouble, step)
 

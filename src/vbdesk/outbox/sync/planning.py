@@ -8,7 +8,7 @@ from vbdesk.client import RequestBudget
 from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
-from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.sync.error_policy import POSTPONED_S
 from vbdesk.outbox.sync.upload_queue import PendingEvent
 
@@ -55,7 +55,7 @@ class FindHandedOver:
 class CorrectCourse:
     """Do the next step of a correction."""
 
-    entry: CourseCorrection
+    entry: Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Planner:
         events: list[PendingEvent],
         handed_over: list[PendingEvent],
         gate: SendingLimits,
-        corrections: Sequence[CourseCorrection] = (),
+        corrections: Sequence[Correction] = (),
     ) -> tuple[SyncTask | None, float]:
         """The most urgent task that is due, or None and the seconds until the next one."""
         now = self._clock.monotonic()
@@ -252,7 +252,7 @@ class Planner:
                 SendRecording(event),
             )
 
-    def _corrections_of(self, corrections: Sequence[CourseCorrection], now: float) -> Iterator[_Planned]:
+    def _corrections_of(self, corrections: Sequence[Correction], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)
         for entry in corrections:
             yield _Planned((5, entry.number), max(room_s, self._until(entry.not_before)), CorrectCourse(entry))

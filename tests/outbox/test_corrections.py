@@ -15,7 +15,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep, CourseMember
+from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import ConsentRules
@@ -333,7 +333,7 @@ def test_nothing_of_a_person_is_in_the_clear(library, new_take, tmp_path):
 def of_service(number, group_id=A):
     """A recording that only the service has."""
     recorded_at = MONDAY + timedelta(minutes=number)
-    return CourseMember(None, group_id, recorded_at, (f"job-{number}",), f"job-{number}")
+    return CorrectedRecording(None, group_id, recorded_at, (f"job-{number}",), f"job-{number}")
 
 
 def test_each_version_of_an_entry_is_decrypted_once_however_often_it_is_asked_for(library, reopen, monkeypatch):

@@ -56,7 +56,7 @@ class CorrectionStep(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CourseMember:
+class CorrectedRecording:
     """A recording of a subject, as a correction needs it.
 
     Attributes:
@@ -76,7 +76,7 @@ class CourseMember:
 
 
 @dataclass(frozen=True, slots=True)
-class CourseCorrection:
+class Correction:
     """One entry of the journal.
 
     Attributes:
@@ -93,7 +93,7 @@ class CourseCorrection:
     """
 
     number: int
-    member: CourseMember
+    member: CorrectedRecording
     source: str | None
     target: str | None
     reason: CorrectionReason
@@ -117,23 +117,23 @@ class CourseCorrection:
         return (take_id is not None and own.take_id == take_id) or (job_id is not None and job_id in own.job_ids)
 
 
-class CourseCorrections:
+class Corrections:
     """The journal of one library. Every method reads or writes the disk."""
 
     def __init__(self, store: Store, consent: ConsentGate, notes: SubjectNotes) -> None:
         self._store, self._consent, self._notes = store, consent, notes
-        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # each version of a row is decrypted once
+        self._opened: dict[int, tuple[bytes, Correction]] = {}  # each version of a row is decrypted once
 
     # Reading
 
-    def all(self) -> list[CourseCorrection]:
+    def all(self) -> list[Correction]:
         """Every entry, oldest first; those that somebody else wrote are left out."""
         found = (self._open(row) for row in self._store.rows("SELECT number, sealed FROM corrections ORDER BY number"))
         return [entry for entry in found if entry is not None]
 
-    def due(self) -> list[CourseCorrection]:
+    def due(self) -> list[Correction]:
         """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
-        first: list[CourseCorrection] = []
+        first: list[Correction] = []
         seen: set[str] = set()
         for entry in self.all():
             if entry.settled:
@@ -143,9 +143,9 @@ class CourseCorrections:
             seen.update(entry.member.job_ids)
         return first
 
-    def in_force(self) -> list[CourseCorrection]:
+    def in_force(self) -> list[Correction]:
         """Of each recording the newest entry that was not undone, oldest first: what can be put back."""
-        done: dict[int, CourseCorrection] = {}
+        done: dict[int, Correction] = {}
         for entry in self.all():
             if entry.undoes is None and not entry.erased:
                 done[entry.number] = entry
@@ -154,17 +154,17 @@ class CourseCorrections:
         newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done.values()}
         return sorted(newest.values(), key=lambda entry: entry.number)
 
-    def member(self, take_id: str) -> CourseMember:
+    def member(self, take_id: str) -> CorrectedRecording:
         """A recording of this computer, as a correction needs it. Raises UnknownTake."""
         item = self._store.get(take_id)
         rows = self._store.rows("SELECT job_id FROM jobs WHERE take_id = ? ORDER BY job_id", (take_id,))
         job_ids = dict.fromkeys([*(row["job_id"] for row in rows), *([item.job_id] if item.job_id else [])])
         finished = item.job_id if item.state is OutboxState.DONE else None
-        return CourseMember(take_id, item.group_id, item.recorded_at, tuple(job_ids), finished)
+        return CorrectedRecording(take_id, item.group_id, item.recorded_at, tuple(job_ids), finished)
 
     # What a person does; a recording of this computer is read again, since it may be at the service by now
 
-    def exclude(self, member: CourseMember, reason: CorrectionReason) -> CourseCorrection:
+    def exclude(self, member: CorrectedRecording, reason: CorrectionReason) -> Correction:
         """Take a recording out of its subject's course; it stays a recording.
 
         Raises:
@@ -186,7 +186,7 @@ class CourseCorrections:
                 self._store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
             return self._add(member, member.group_id, None, reason, AuditAction.EXCLUDED)
 
-    def move(self, member: CourseMember, group_id: str, reason: CorrectionReason) -> CourseCorrection:
+    def move(self, member: CorrectedRecording, group_id: str, reason: CorrectionReason) -> Correction:
         """Move a recording to another subject.
 
         Raises:
@@ -218,7 +218,7 @@ class CourseCorrections:
                 self._change_subject(item, group_id)
             return self._add(member, source, group_id, reason, AuditAction.MOVED)
 
-    def put_back(self, number: int) -> CourseCorrection:
+    def put_back(self, number: int) -> Correction:
         """Undo a correction: the recording returns to where it was before.
 
         Raises:
@@ -247,7 +247,7 @@ class CourseCorrections:
 
     # What the sync worker does
 
-    def advance(self, entry: CourseCorrection, step: CorrectionStep) -> None:
+    def advance(self, entry: Correction, step: CorrectionStep) -> None:
         """Record that the service has done a step, and what is next."""
         with self._store.changing():
             settled_at = self._store.clock.now() if step is CorrectionStep.SETTLED else None
@@ -256,7 +256,7 @@ class CourseCorrections:
                 self._store.note(AuditAction.CORRECTED_AT_SERVICE, entry.member.take_id, part=AuditPart.SYNC_WORKER)
 
     def postpone(
-        self, entry: CourseCorrection, not_before: datetime, trouble: str, step: CorrectionStep | None = None
+        self, entry: Correction, not_before: datetime, trouble: str, step: CorrectionStep | None = None
     ) -> None:
         """Retry an entry at `not_before`, from `step` if given; `trouble` says why."""
         with self._store.changing():
@@ -314,30 +314,30 @@ class CourseCorrections:
 
     def _add(
         self,
-        member: CourseMember,
+        member: CorrectedRecording,
         source: str | None,
         target: str | None,
         reason: CorrectionReason,
         what: AuditAction,
         undoes: int | None = None,
-    ) -> CourseCorrection:
+    ) -> Correction:
         now = self._store.clock.now()
         number = 1 + (self._store.rows("SELECT max(number) AS last FROM corrections")[0]["last"] or 0)
         step = CorrectionStep.REMOVE if target is None else CorrectionStep.CREATE
-        entry = CourseCorrection(number, member, source, target, reason, now, undoes, step)
+        entry = Correction(number, member, source, target, reason, now, undoes, step)
         if not member.job_ids:  # the service has nothing of it
             entry = replace(entry, step=CorrectionStep.SETTLED, settled_at=now)
         self._keep(entry)
         self._store.note(what, member.take_id, str(reason))
         return entry
 
-    def _keep(self, entry: CourseCorrection) -> None:
+    def _keep(self, entry: Correction) -> None:
         gone = entry.erased and entry.settled  # the number stays, so that no later entry gets it
         document = json.dumps(_document(entry)).encode()
         sealed = b"" if gone else self._store.cipher.encrypt(document, _place(entry.number))
         self._store.put("corrections", entry.number, sealed)
 
-    def _open(self, row: sqlite3.Row) -> CourseCorrection | None:
+    def _open(self, row: sqlite3.Row) -> Correction | None:
         """A row of the journal; None if somebody else wrote it."""
         number, sealed = row["number"], row["sealed"]
         known = self._opened.get(number)
@@ -355,7 +355,7 @@ def _place(number: int) -> str:
     return f"corrections/{number}"
 
 
-def _document(entry: CourseCorrection) -> dict[str, Any]:
+def _document(entry: Correction) -> dict[str, Any]:
     member = entry.member
     return {
         "take": member.take_id,
@@ -378,8 +378,8 @@ def _document(entry: CourseCorrection) -> dict[str, Any]:
     }
 
 
-def _entry(number: int, document: Mapping[str, Any]) -> CourseCorrection:
-    member = CourseMember(
+def _entry(number: int, document: Mapping[str, Any]) -> Correction:
+    member = CorrectedRecording(
         document["take"],
         document["group"],
         datetime.fromisoformat(document["recorded_at"]),
@@ -387,7 +387,7 @@ def _entry(number: int, document: Mapping[str, Any]) -> CourseCorrection:
         document["finished"],
         document["reading"],
     )
-    return CourseCorrection(
+    return Correction(
         number=number,
         member=member,
         source=document["source"],
