@@ -53,7 +53,12 @@ def desk_session():
 
 
 BUSY_REGISTRY = "QSpiApplication::keyEventError"  # a screen reader's registry that answers a key too late
-C_LOCALE = 'Detected locale "C"', "Qt depends on a UTF-8 locale", "If this causes problems, reconfigure your locale"
+C_LOCALE = (
+    'Detected locale "C"',
+    "Qt depends on a UTF-8 locale",
+    "If this causes problems, reconfigure your locale",
+    "for more information.",
+)
 
 
 @pytest.fixture

@@ -152,7 +152,8 @@ def test_no_key_is_in_any_file_log_dump_or_process_list(run, service, profile, k
     until(lambda: done(folder) == 1, "the desk to send and hear the result")
     looks += [shown_of(desk.pid), shown_of(service.pid)]
     desk.send_signal(signal.SIGABRT)
-    assert desk.wait(HANGS_S) == -signal.SIGABRT
+    # faulthandler reads the frames of running threads, which may fault: then the second signal ends the process
+    assert desk.wait(HANGS_S) in (-signal.SIGABRT, -signal.SIGSEGV)
     assert "Fatal Python error: Aborted" in (tmp_path / "desk" / CRASH_NAME).read_text()
 
     add_take(profile, keyring, folder, speech_file, "ward4-0173")
