@@ -461,7 +461,7 @@ def test_tables_of_numbers_are_in_resources():
 # Rule 13: only desk/flow knows that time passes. Elsewhere in the desk, nobody starts work, asks which work has ended,
 # compares an answer with what is shown by now, or keeps a cache. What still does so is listed; the lists only shrink.
 
-WORK = {"TaskOwner", "Lane", "Task"}
+WORK = {"TaskOwner", "SerialTasks", "Task"}
 NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
 FILES_THAT_START_WORK = {
     "playback.py",

@@ -140,8 +140,8 @@ def read(folder: Path) -> dict[str, float]:
     first_list_s, began = passed(began), time.perf_counter()
     status, now = SyncStatus(True, "Connected.", None, None), library.store.clock.now()
     arranged = SortedOutbox().after(changes)
-    around = RowContext(now, status, arranged=arranged)
-    page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
+    context = RowContext(now, status, arranged=arranged)
+    page = [OutboxRow(arranged.items[take_id], context) for _, _, take_id in arranged.order]
     figures = arranged.figures(now)
     page_s = passed(began)
     memory = memory_mb() - before_mb

@@ -30,32 +30,32 @@ def hum(dbfs, hz=50):
 
 
 @pytest.mark.parametrize(
-    ("dbfs", "verdict"), [(-62, RoomRating.QUIET), (-46, RoomRating.WATCH), (-33, RoomRating.NOISY)]
+    ("dbfs", "rating"), [(-62, RoomRating.QUIET), (-46, RoomRating.WATCH), (-33, RoomRating.NOISY)]
 )
-def test_a_room_is_judged_by_its_noise(dbfs, verdict):
+def test_a_room_is_judged_by_its_noise(dbfs, rating):
     found = rate_room(to_int16(noise(dbfs)), RATE)
-    assert found.verdict is verdict
+    assert found.rating is rating
     assert found.floor_dbfs == pytest.approx(dbfs, abs=1.5)
 
 
 def test_mains_hum_has_advice_of_its_own():
     for hz in (50, 60):
         found = rate_room(to_int16(hum(-32, hz) + noise(-60)), RATE)
-        assert found.verdict is RoomRating.NOISY
+        assert found.rating is RoomRating.NOISY
         assert "hums with the mains" in found.sentence
 
 
 def test_somebody_who_speaks_is_no_noisy_room(spoken):
     quiet = noise(-62)
     quiet[RATE : RATE + len(spoken[: RATE // 2])] += spoken[RATE * 2 : RATE * 2 + RATE // 2]
-    assert rate_room(to_int16(quiet), RATE).verdict is RoomRating.DISTURBED
+    assert rate_room(to_int16(quiet), RATE).rating is RoomRating.DISTURBED
 
 
 def test_nothing_but_zeros_is_named_as_what_it_mostly_is():
     flickering = np.zeros(3 * RATE, np.int16)
     flickering[::100] = 1
     for samples in (np.zeros(3 * RATE, np.int16), flickering):
-        assert rate_room(samples, RATE).verdict is RoomRating.SILENT
+        assert rate_room(samples, RATE).rating is RoomRating.SILENT
     assert "muted" in silence_advice("linux")
     assert "Privacy & Security" in silence_advice("darwin")
     assert "Privacy & security" in silence_advice("win32")
@@ -105,7 +105,7 @@ def test_the_monitor_checks_the_room_and_hints_while_somebody_speaks(processed, 
     monitor.check_room()
     microphone.play(4)
     until(lambda: monitor.room() is not None)
-    assert monitor.room().verdict is RoomRating.QUIET
+    assert monitor.room().rating is RoomRating.QUIET
     microphone.play(24)
     until(lambda: monitor.enhancement().enhancement is Enhancement.GATE)
     assert "noise suppression" in monitor.enhancement().sentence

@@ -40,9 +40,9 @@ def test_a_folder_dropped_on_another_page_opens_the_import(qtbot, window, speech
     assert drop(window, files(speech_file.parent, speech_file))
     page = window.page()
     assert isinstance(page, RecordPage)
-    qtbot.waitUntil(lambda: page.intake.preview is not None)
-    assert speech_file.name in {row.path.name for row in page.intake.rows}
-    page.intake.cancel()
+    qtbot.waitUntil(lambda: page.imports.preview is not None)
+    assert speech_file.name in {row.path.name for row in page.imports.rows}
+    page.imports.cancel()
 
 
 def test_a_file_over_a_text_field_is_imported_and_not_typed(qtbot, window, speech_file):
@@ -50,9 +50,9 @@ def test_a_file_over_a_text_field_is_imported_and_not_typed(qtbot, window, speec
     field = page.ready.setup.subject
     point = field.mapTo(window, field.rect().center())
     assert drop(window, files(speech_file), point)
-    qtbot.waitUntil(lambda: page.intake.preview is not None)
+    qtbot.waitUntil(lambda: page.imports.preview is not None)
     assert field.text() == ""
-    page.intake.cancel()
+    page.imports.cancel()
 
 
 def test_what_is_no_file_here_is_not_taken(window):
@@ -60,4 +60,4 @@ def test_what_is_no_file_here_is_not_taken(window):
     window.cover(QWidget())
     assert not drop(window, files(__file__))
     window.uncover()
-    assert window.page().intake.preview is None
+    assert window.page().imports.preview is None

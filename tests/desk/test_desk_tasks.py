@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from patience import HANGS_S, until
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
-from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, LongLived, Remedy, SerialTasks, TaskCancelled, TaskOwner
 from vbdesk.outbox.diagnostics.log_file import PlainFormatter
 
 
@@ -183,7 +183,7 @@ def test_a_long_lived_thread_is_woken_to_stop(qtbot):
 
 
 def test_a_lane_runs_one_thing_after_the_other(qtbot, tasks, receiver):
-    lane = Lane(tasks)
+    serial = SerialTasks(tasks)
     order = []
 
     def step(name, seconds):
@@ -195,7 +195,7 @@ def test_a_lane_runs_one_thing_after_the_other(qtbot, tasks, receiver):
 
         return work
 
-    lane.run(step("slow", 0.05), receiver.done)
-    lane.run(step("quick", 0.0), receiver.done)
-    qtbot.waitUntil(lambda: len(receiver.results) == 2 and not lane.busy)
+    serial.run(step("slow", 0.05), receiver.done)
+    serial.run(step("quick", 0.0), receiver.done)
+    qtbot.waitUntil(lambda: len(receiver.results) == 2 and not serial.busy)
     assert order == ["slow begins", "slow ends", "quick begins", "quick ends"]

@@ -415,7 +415,7 @@ class _Game:
             self.spent_elsewhere += balance
 
     def set_rules(self, move: Rules) -> None:
-        rule = SendRule.BY_HAND if move.by_hand else SendRule.AT_ONCE
+        rule = SendRule.BY_HAND if move.manual else SendRule.AT_ONCE
         retention = Retention(RetentionRule.AFTER_RESULT) if move.remove else Retention()
         library = self.laptop.library
         self.laptop.do(lambda: library.change_settings(paused=move.paused, send_rule=rule, retention=retention))
@@ -466,7 +466,7 @@ class _Game:
                     self.send_again(item.take_id)
                 elif item.state is OutboxState.NEEDS_ATTENTION:
                     self.holds(item.fix is Fix.TRY_AGAIN, f"{item.fix} was asked for: {item.reason}")
-                    self.tally.by_hand += 1
+                    self.tally.manual += 1
                     self.press_at(item.take_id, "retry")
                 elif item.state is OutboxState.CHECKED:
                     self.press_at(item.take_id, "queue")
@@ -484,7 +484,7 @@ class _Game:
         mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
         self.unproven[take_id] = len(mine) - (self.expected_jobs[take_id] - 1 - self.unproven[take_id])
         self.expected_jobs[take_id] = len(mine) + 1
-        self.tally.by_hand += 1
+        self.tally.manual += 1
         self.laptop.do(lambda: self.laptop.library.send_again(take_id))
 
     def judge(self) -> None:
@@ -576,11 +576,11 @@ class _Game:
         stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
         true = (counted["waiting"], counted["uploading"], counted["submitted"] + counted["running"], stopped)
         self.holds(told == true, f"the page counts {told}, the database has {true}")
-        around = RowContext(
+        context = RowContext(
             now, sync_worker.status, library.settings(), None, sync_worker.forecast(), {}, self.arranged
         )
         for take_id, item in items.items():
-            row = OutboxRow(item, around)
+            row = OutboxRow(item, context)
             [shown] = [cell.state for cell in row.cells if isinstance(cell, StateCell)]
             self.holds(shown == item.state, "a row shows another state")
             by_hand = library.settings().send_rule is SendRule.BY_HAND and not item.released
@@ -595,10 +595,10 @@ class _Game:
         line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
         shown_line = self.arranged.of_states({OutboxState.WAITING})
         self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")
-        self.look_at_news(banner_of(figures, around), sum(told[:3]), around)
+        self.look_at_news(banner_of(figures, context), sum(told[:3]), context)
 
-    def look_at_news(self, news: OutboxBanner | None, moving: int, around: RowContext) -> None:
-        status, settings = around.status, around.settings
+    def look_at_news(self, news: OutboxBanner | None, moving: int, context: RowContext) -> None:
+        status, settings = context.status, context.settings
         stands = status.on_hold is not None or settings.paused or (moving > 0 and status.connected is False)
         self.holds((news is not None and news.warning) == stands, f"{status} is told as {news}")
         self.holds((news is not None) == (stands or moving > 0), f"{moving} on their way are told as {news}")

@@ -166,10 +166,10 @@ CONNECTED = SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED)
 def banner_now(library, forecast=None):
     now, arranged = library.store.clock.now(), SortedOutbox().after(library.changes_since(0))
     consents = library.consent_gate.all()
-    around = RowContext(
+    context = RowContext(
         now, CONNECTED, library.settings(), forecast=forecast, arranged=arranged, consents=consents, metered=False
     )
-    return banner_of(around.figures(), around)
+    return banner_of(context.figures(), context)
 
 
 def test_what_waits_for_consent_is_not_counted_as_being_sent(library, waiting, new_sync_worker):

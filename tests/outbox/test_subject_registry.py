@@ -24,7 +24,7 @@ from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReas
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import lock_library
 from vbdesk.outbox.library.repair import back_up, backup_path
-from vbdesk.outbox.library.response_cache import KEPT_COHORT, aggregate_name, course_name
+from vbdesk.outbox.library.response_cache import KEPT_COHORT, aggregate_name, trajectory_name
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -163,7 +163,7 @@ def filled(library, new_take, tmp_path):
         entry = library.corrections.move(elsewhere, "ward4-0300", CorrectionReason.WRONG_PERSON)
         library.corrections.advance(entry, CorrectionStep.SETTLED)
         library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}")
-        for name in (aggregate_name(group_id), course_name(group_id)):
+        for name in (aggregate_name(group_id), trajectory_name(group_id)):
             library.responses.keep(name, b"zqzq-answer" if own else b"{}")
         loose_take(library.recording_folder / f"{new_id()}.take", group_id)
         loose_take(library.damaged.folder / f"{new_id()}.take", group_id)
@@ -243,7 +243,7 @@ def test_an_erasure_leaves_of_a_subject_what_the_registry_says(filled):
     for table, count in others.items():
         assert len(filled.store.rows(f"SELECT 1 FROM {table}")) == count // 2, table
     assert filled.subject_notes.note_of(OTHER).text == "of another one"
-    assert filled.responses.trajectory(OTHER) and filled.responses.read(course_name(OTHER))
+    assert filled.responses.trajectory(OTHER) and filled.responses.read(trajectory_name(OTHER))
     assert len(list(filled.recording_folder.iterdir())) == len(list(filled.damaged.folder.iterdir())) == 1
     assert AuditReader(filled.store.folder, KEY).verify().ok
     filled.close()

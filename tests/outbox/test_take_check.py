@@ -24,7 +24,7 @@ def changed(take, samples):
 
 
 def verdicts(check):
-    return {row.name: row.verdict for row in check.rows}
+    return {row.name: row.rating for row in check.rows}
 
 
 def test_good_speech_passes_every_row(spoken):
@@ -73,7 +73,7 @@ def test_silence_is_bad_and_breaks_nothing(spoken):
     assert check.overall == "bad"
     assert verdicts(check)["Speech"] == "fail"
     loudness = next(row for row in check.rows if row.name == "Loudness")
-    assert (loudness.value, loudness.verdict) == (None, "fail")
+    assert (loudness.value, loudness.rating) == (None, "fail")
 
 
 def test_no_sound_at_all_is_refused(spoken):
@@ -150,7 +150,7 @@ def test_a_microphone_muted_for_a_part_is_told_with_its_seconds(spoken):
 def test_the_limit_shown_is_the_one_that_was_missed(seconds, share, shown):
     row = {row.name: row for row in rate(40.0, TakeFigures(share, seconds, 90.0, 0.0, -20.0))}["Speech"]
     unit, limit, said = shown
-    assert (row.verdict, row.unit, row.limit_text, row.missed) == ("fail", unit, limit, "Too little")
+    assert (row.rating, row.unit, row.limit_text, row.missed) == ("fail", unit, limit, "Too little")
     assert row.sentence.startswith(said)
 
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 from report_cases import SOURCE, pulse_scores, subject
 
-from vbdesk.report.own_ranges import CourseResult, own_ranges_by_job
+from vbdesk.report.own_ranges import CountedResult, own_ranges_by_job
 from vbdesk.report.subject_record import subject_record
 from vbdesk.report.tidy_csv import csv_files
 
@@ -19,7 +19,7 @@ def course():
     """Weekly results of one person whose last speech rate is far lower."""
     record = subject(pulse_scores(len(RATES)), days_ago=[7.0 * k for k in range(len(RATES), 0, -1)])
     return [
-        CourseResult(each.job.job_id, each.recorded_at, with_rate(each.job.result, rate), 41.5)
+        CountedResult(each.job.job_id, each.recorded_at, with_rate(each.job.result, rate), 41.5)
         for each, rate in zip(record.finished, RATES, strict=True)
     ]
 

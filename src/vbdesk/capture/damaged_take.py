@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
+from vbdesk.capture.encrypted_blocks import BLOCK_OVERHEAD_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
 from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
 from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, first_block_at, possible_keys, why_nothing_opens
 from vbdesk.language import message
@@ -197,13 +197,13 @@ def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> i
     counted, place = 0, begin
     while place + HEAD.size <= end:
         kind, length = HEAD.unpack_from(content, place)
-        if place + AROUND_BYTES + length > end or kind > max(BlockKind):
+        if place + BLOCK_OVERHEAD_BYTES + length > end or kind > max(BlockKind):
             break
         if kind == BlockKind.FRAMES or length > MARK_BYTES:
             counted += length // 2
-        place += AROUND_BYTES + length
+        place += BLOCK_OVERHEAD_BYTES + length
         blocks -= 1
-    return counted + max(end - place - max(blocks, 1) * AROUND_BYTES, 0) // 2
+    return counted + max(end - place - max(blocks, 1) * BLOCK_OVERHEAD_BYTES, 0) // 2
 
 
 def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Stretch]:

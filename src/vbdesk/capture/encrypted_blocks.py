@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 TAG_BYTES = 16
 HEAD = struct.Struct("<BI")
-AROUND_BYTES = HEAD.size + TAG_BYTES  # overhead of a block
+BLOCK_OVERHEAD_BYTES = HEAD.size + TAG_BYTES  # overhead of a block
 MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
 # bounds of the search for the next block that decrypts
@@ -88,7 +88,7 @@ class _Search:
 
     def run(self) -> list[FoundBlock]:
         position, index = self._begin, self._first
-        while position + AROUND_BYTES <= len(self._content) and not self._is_whole():
+        while position + BLOCK_OVERHEAD_BYTES <= len(self._content) and not self._is_whole():
             block = self._open(position, index) or self._after(position, index)
             block = block or self._next(position, index, len(self._content))
             if block is None:
@@ -120,7 +120,7 @@ class _Search:
             if block.index - 1 not in self._found and (before or block.index - 1 == self._first):
                 gaps.append((before.end if before else self._begin, block.begin, block.index - 1))
         for begin, end, index in gaps:
-            if end - begin < AROUND_BYTES or index in self._found or self._is_whole():
+            if end - begin < BLOCK_OVERHEAD_BYTES or index in self._found or self._is_whole():
                 continue
             for kind in BlockKind:
                 block_found = self._decrypt(kind, begin, end, index)
@@ -156,7 +156,7 @@ class _Search:
         for place in range(4):
             lengths += heads[1 + place : 1 + place + count] << 8 * place
         places = begin + np.arange(count, dtype=np.int64)
-        fits = places + AROUND_BYTES + lengths <= limit
+        fits = places + BLOCK_OVERHEAD_BYTES + lengths <= limit
         sized = (lengths >= LEAST_BYTES) & (lengths <= MOST_BYTES)
         likely = (kinds <= max(BlockKind)) & ((kinds != BlockKind.FRAMES) | (lengths % 2 == 0))
         found: NDArray[np.int64] = places[fits & sized & likely]
@@ -167,8 +167,8 @@ class _Search:
         yield from (tried for tried in range(index, index + NEXT_TRIES) if tried not in self._found)
         length = self._length(place)
         tries = min(max(LEAST_TRIES, TRIED_BYTES // length), MOST_TRIES)
-        likely = index + (place - position) // (length + AROUND_BYTES)
-        most = self._first + len(self._content) // AROUND_BYTES
+        likely = index + (place - position) // (length + BLOCK_OVERHEAD_BYTES)
+        most = self._first + len(self._content) // BLOCK_OVERHEAD_BYTES
         for away in range(most + 1):
             for tried in (likely + away, likely - away) if away else (likely,):
                 if self._first <= tried <= most and tried not in self._found:
@@ -182,13 +182,13 @@ class _Search:
 
     def _after(self, position: int, index: int) -> FoundBlock | None:
         """The block after a damaged one with an intact header: the usual damage, found with one try."""
-        place = position + AROUND_BYTES + self._length(position)
-        return self._open(place, index + 1) if place + AROUND_BYTES <= len(self._content) else None
+        place = position + BLOCK_OVERHEAD_BYTES + self._length(position)
+        return self._open(place, index + 1) if place + BLOCK_OVERHEAD_BYTES <= len(self._content) else None
 
     def _open(self, place: int, index: int) -> FoundBlock | None:
         """The block at `place`, if it has this index and decrypts."""
         length = self._length(place)
-        end = place + AROUND_BYTES + length
+        end = place + BLOCK_OVERHEAD_BYTES + length
         if length > MAX_BLOCK_BYTES or end > len(self._content) or index in self._found:
             return None
         return self._decrypt(self._content[place], place, end, index)

@@ -78,7 +78,7 @@ class RoomFinding:
         sentence: what it means and what to do.
     """
 
-    verdict: RoomRating
+    rating: RoomRating
     floor_dbfs: float | None
     sentence: str
 

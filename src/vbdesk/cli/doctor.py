@@ -56,11 +56,11 @@ def doctor(
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = desk_paths(data_dir)
-    around = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
+    ports = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
     try:
         with suppress(ServiceKeyMissing, NotADirectoryError):  # the checklist names a file in place of a folder
-            around.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
-        diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
+            ports.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
+        diagnosis = diagnose(ports, with_hosts=with_hosts, read_sounds=not quick)
     except OSError as error:
         if error.filename is None or disk_fault(error) is not None:  # a full disk is told by the program's entry
             raise

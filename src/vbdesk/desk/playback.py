@@ -53,7 +53,7 @@ class Playback(QObject):
         super().__init__(parent)
         self._tasks, self._make_player = tasks, make_player
         self._player: Player | None = None
-        self._gate = threading.Lock()  # one blocking call to the player at a time, in order
+        self._lock = threading.Lock()  # one blocking call to the player at a time, in order
         self._wanted = 0
         self._playing = False
         self._ready = False
@@ -89,7 +89,7 @@ class Playback(QObject):
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
             audio = read()
-            with self._gate:
+            with self._lock:
                 if wanted == self._wanted:
                     self._ensure_player().load(audio)
             return wanted, Loaded(envelope_of(audio.samples), audio.duration_s, audio.marks_s)
@@ -141,7 +141,7 @@ class Playback(QObject):
         return self._player
 
     def _play(self, wanted: int, heard: list[Callable[[], None]]) -> None:
-        with self._gate:
+        with self._lock:
             if not self._plays(wanted):
                 return
             player = self._ensure_player()
@@ -157,7 +157,7 @@ class Playback(QObject):
         return self._playing and wanted == self._wanted
 
     def _close(self, context: TaskContext) -> None:
-        with self._gate:
+        with self._lock:
             self._ensure_player().close()
 
     def _stop_looking(self) -> None:

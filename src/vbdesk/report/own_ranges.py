@@ -9,13 +9,13 @@ from vbdesk.contract.results import ModelResult, Result, signals_of
 from vbdesk.contract.spoken_language import without_widening
 from vbdesk.longitudinal.feature_ranges import FeatureReading, OwnRange, own_ranges
 
-__all__ = ["CourseResult", "OwnRange", "OwnRanges", "own_ranges_by_job"]
+__all__ = ["CountedResult", "OwnRange", "OwnRanges", "own_ranges_by_job"]
 
 OwnRanges = Mapping[str, OwnRange]
 """Own range by feature, of one recording."""
 
 
-class CourseResult(NamedTuple):
+class CountedResult(NamedTuple):
     """A result that counts in a subject's course; `seconds` is the length of the recording."""
 
     job_id: str
@@ -24,14 +24,14 @@ class CourseResult(NamedTuple):
     seconds: float | None
 
 
-def own_ranges_by_job(course: Iterable[CourseResult]) -> dict[str, OwnRanges]:
+def own_ranges_by_job(results: Iterable[CountedResult]) -> dict[str, OwnRanges]:
     """Own ranges of every recording of one subject that has enough earlier ones, by job.
 
     A result lists the features that its strongest signs rest on, and some that it always lists. So a feature that is
     listed only where it stands out has few earlier values.
     """
     by_feature: dict[str, list[FeatureReading]] = defaultdict(list)
-    for recording in course:
+    for recording in results:
         if not isinstance(recording.result, ModelResult):
             continue
         quality, version = recording.result.audio_quality, _version(recording.result)

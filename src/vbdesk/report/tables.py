@@ -138,10 +138,10 @@ def _longitudinal_fields(signal: Signal) -> Row:
 
 def _measures(record: SubjectRecord) -> Iterator[Row]:
     # imported late: windows open without the longitudinal method
-    from vbdesk.report.own_ranges import CourseResult, own_ranges_by_job
+    from vbdesk.report.own_ranges import CountedResult, own_ranges_by_job
 
     own = own_ranges_by_job(
-        CourseResult(each.job.job_id, each.recorded_at, each.job.result, each.job.audio_duration_seconds)
+        CountedResult(each.job.job_id, each.recorded_at, each.job.result, each.job.audio_duration_seconds)
         for each in record.finished
         if each.job.result is not None
     )

@@ -57,7 +57,7 @@ def differs(first, second):
 def test_band_and_interval_are_painted_where_the_read_puts_them(plots, chart):
     surface = QColor(app_theme().colours.surface)
     for sign in chart.signs:
-        course, plot = sign.course, plots[sign.name]
+        course, plot = sign.estimates, plots[sign.name]
         middle = len(course.t) // 3
         between = (course.t[middle] + course.t[middle + 1]) / 2  # no reading is there
         own_only = (course.interval_high[middle] + course.own_high[middle]) / 2

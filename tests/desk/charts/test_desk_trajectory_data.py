@@ -49,7 +49,7 @@ def test_every_array_of_a_sign_has_the_same_length():
         lengths = {len(array) for array in (readings.t, readings.score, readings.weight, readings.has_issues)}
         assert lengths == {14, len(readings.levels), len(readings.job_ids)}
         assert np.all(np.diff(readings.t) > 0)
-        course = row.course
+        course = row.estimates
         assert {len(array) for array in (course.t, course.estimate, course.own_low, course.anomaly)} == {14}
         assert np.all(course.interval_low <= course.estimate)
         assert np.all(course.estimate <= course.interval_high)
@@ -60,7 +60,7 @@ def test_signs_come_in_the_order_of_their_model():
 
 
 def test_a_gap_parts_the_course():
-    course = chart().signs[0].course
+    course = chart().signs[0].estimates
     assert [(part.start, part.stop) for part in course.stretches()] == [(0, 4), (4, 14)]
     assert course.gaps() == [(3, 4)]
 
@@ -71,7 +71,7 @@ def test_no_recording_gives_no_stretch_and_no_gap():
     for entry in answer["signs"]:
         entry |= {"series": [], "n_recordings": 0, "trend": entry["trend"] | {"direction": "insufficient_data"}}
     empty = chart(answer)
-    assert empty.signs[0].course.stretches() == []
+    assert empty.signs[0].estimates.stretches() == []
     assert empty.signs[0].level is Level.INCONCLUSIVE
     assert empty.signs[0].trend == "No reading yet"
     assert len(empty.moments()) == 0

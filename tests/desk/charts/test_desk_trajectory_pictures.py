@@ -89,9 +89,9 @@ def test_two_recordings_have_an_estimate_between_them(shown):
 
 def test_a_gap_stays_open_and_the_topmost_chart_says_how_long_it_is(shown):
     chart, _, plots = shown("gaps")
-    (before, after), *others = chart.signs[0].course.gaps()
+    (before, after), *others = chart.signs[0].estimates.gaps()
     assert not others
-    left, right = chart.signs[0].course.t[before], chart.signs[0].course.t[after]
+    left, right = chart.signs[0].estimates.t[before], chart.signs[0].estimates.t[after]
     for sign in chart.signs:
         assert not has(plots[sign.name], "accent", left + DAY_S, right - DAY_S)
     topmost, *rest = (plots[sign.name] for sign in chart.signs)
@@ -105,7 +105,7 @@ def test_a_thousand_recordings_stand_back_behind_their_estimate(shown):
     assert chart.truncated
     assert "Older recordings are left out." in view.accessibleDescription()
     for sign in chart.signs:
-        plot, course = plots[sign.name], sign.course
+        plot, course = plots[sign.name], sign.estimates
         image, frame = plot.grab().toImage(), plot.frame()
         on_line = 0
         for index in range(5, len(course.t) - 5, 5):

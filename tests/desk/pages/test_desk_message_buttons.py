@@ -14,7 +14,7 @@ from vbdesk.desk.cohort.view_model import WriteTable
 from vbdesk.desk.flow.commands import CommandOutcome, Done
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.result.page import ResultPage
-from vbdesk.desk.results.course_actions import CourseChange
+from vbdesk.desk.results.correction_actions import CorrectionChoice
 from vbdesk.desk.results.result_source import ResultSource
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subjects.page import SubjectsPage
@@ -114,9 +114,9 @@ def subject(workspace, known, qtbot):
 def exclude(page, qtbot, ask):
     """Exclude a recording, and wait until its undo is offered."""
     ask()
-    card = page.course_card
+    card = page.correction_card
     qtbot.waitUntil(card.isVisible)
-    press(qtbot, card.choice.option(CourseChange.EXCLUDE.value))
+    press(qtbot, card.choice.option(CorrectionChoice.EXCLUDE.value))
     card.reason.setCurrentIndex(card.reason.findData("wrong person"))
     press(qtbot, card.go)
     qtbot.waitUntil(lambda: page.banner.button.text() == "Undo")
@@ -179,7 +179,7 @@ def test_the_undo_of_a_correction_is_done_once_and_only_by_its_button(subject, k
 
 def test_closing_a_refused_correction_asks_the_service_nothing(subject, workspace, network, qtbot):
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    subject.view_model.course.refused.emit("This recording cannot be corrected now.")
+    subject.view_model.corrections.refused.emit("This recording cannot be corrected now.")
     before = list(network.asked)
     close(qtbot, subject.banner)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)

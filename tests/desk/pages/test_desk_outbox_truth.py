@@ -140,9 +140,9 @@ def circumstances(draw):
 
 @settings(max_examples=400, deadline=None)
 @given(circumstances())
-def test_a_row_never_says_more_than_its_recording(around):
-    for item in around.arranged.items.values():
-        row = OutboxRow(item, around)
+def test_a_row_never_says_more_than_its_recording(context):
+    for item in context.arranged.items.values():
+        row = OutboxRow(item, context)
         _, mark, happening, estimate, act = row.cells
         assert mark == StateCell(item.state)
         assert row.action in ACTIONS[item.state]
@@ -158,16 +158,16 @@ def test_a_row_never_says_more_than_its_recording(around):
 
 @settings(max_examples=400, deadline=None)
 @given(circumstances())
-def test_no_button_offers_what_the_library_would_refuse(around):
-    for item in around.arranged.items.values():
-        action = OutboxRow(item, around).action
+def test_no_button_offers_what_the_library_would_refuse(context):
+    for item in context.arranged.items.values():
+        action = OutboxRow(item, context).action
         if action in LEADS_TO:
             assert LEADS_TO[action] in EDGES[item.state]
         if item.asked:
             assert action is not RowAction.CANCEL
         if item.fault:
             assert action is RowAction.NONE
-        choice = selection_of([item], around)
+        choice = selection_of([item], context)
         assert not (choice.cancel or choice.delete) or not item.asked
         assert not choice.delete or item.state not in (S.UPLOADING, S.SUBMITTED, S.RUNNING, S.HANDED_OVER)
         assert set(choice.undoable) <= set(choice.delete)
@@ -175,23 +175,23 @@ def test_no_button_offers_what_the_library_would_refuse(around):
 
 @settings(max_examples=400, deadline=None)
 @given(circumstances())
-def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
-    figures = around.figures()
-    news = banner_of(figures, around)
+def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(context):
+    figures = context.figures()
+    news = banner_of(figures, context)
     moving = figures.waiting + figures.uploading + figures.running
-    if around.status.on_hold is not None:
-        assert news.sentence == around.status.sentence
+    if context.status.on_hold is not None:
+        assert news.sentence == context.status.sentence
         assert news.mend in (BannerAction.ACCOUNT, BannerAction.UNLOCK, BannerAction.TRY_NOW)
-    elif around.settings.paused:
+    elif context.settings.paused:
         assert news.mend is BannerAction.GO_ON
     elif not moving:
         assert news is None
-    elif around.status.connected is False:
-        assert news.sentence == around.status.sentence
+    elif context.status.connected is False:
+        assert news.sentence == context.status.sentence
         assert news.mend is {
             ConnectivityState.OFFLINE: BannerAction.NONE,
             ConnectivityState.PORTAL: BannerAction.LOG_IN,
-        }.get(around.status.connectivity, BannerAction.TRY_NOW)
+        }.get(context.status.connectivity, BannerAction.TRY_NOW)
     else:
         assert news.mend in (BannerAction.SEND_NOW, BannerAction.PAUSE)
     assert news is None or bool(news.act) is (news.mend is not BannerAction.NONE)
@@ -199,26 +199,26 @@ def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
 
 @settings(max_examples=300, deadline=None)
 @given(circumstances())
-def test_an_estimate_in_time_is_given_only_to_what_moves(around):
-    stands = around.status.on_hold is not None or around.status.connected is False
-    for item in around.arranged.items.values():
-        estimate = OutboxRow(item, around).cells[3].text
+def test_an_estimate_in_time_is_given_only_to_what_moves(context):
+    stands = context.status.on_hold is not None or context.status.connected is False
+    for item in context.arranged.items.values():
+        estimate = OutboxRow(item, context).cells[3].text
         if re.match("about|less than", estimate):
             assert not stands
             assert item.state in (S.WAITING, S.UPLOADING, S.SUBMITTED, S.RUNNING)
-            assert item.state is not S.WAITING or not around.settings.paused
+            assert item.state is not S.WAITING or not context.settings.paused
 
 
 def test_a_mark_stands_at_what_a_hand_has_to_let_go():
     items = [recording("a", released=True), recording("b", released=False)]
-    around = RowContext(
+    context = RowContext(
         NOON,
         SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
         LibrarySettings(send_rule=SendRule.BY_HAND),
         arranged=SortedOutbox().after(Changes(1, items, [])),
     )
-    assert [OutboxRow(item, around).action for item in items] == [RowAction.CANCEL, RowAction.SEND_NOW]
-    news = banner_of(around.figures(), around)
+    assert [OutboxRow(item, context).action for item in items] == [RowAction.CANCEL, RowAction.SEND_NOW]
+    news = banner_of(context.figures(), context)
     assert news.sentence == "1 recording waits until you send it. 1 other is on the way."
 
 
@@ -230,23 +230,23 @@ def test_only_what_can_go_is_counted_in_line():
         recording(str(place), group_id=group_id, recorded_at=NOON - timedelta(hours=9 - place))
         for place, group_id in enumerate(("other", "agreed", "other", "agreed"))
     ]
-    around = RowContext(
+    context = RowContext(
         NOON,
         SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
         arranged=SortedOutbox().after(Changes(1, items, [])),
         consents=consents,
     )
-    told = [OutboxRow(item, around).cells[2].text for item in items]
+    told = [OutboxRow(item, context).cells[2].text for item in items]
     assert (told[1], told[3]) == ("Next in line.", "Second in line.")
     assert all("requires it" in words for words in (told[0], told[2]))
-    figures = around.figures()
+    figures = context.figures()
     assert (figures.waiting, figures.attention) == (2, 2)
-    sentence = banner_of(figures, around).sentence
+    sentence = banner_of(figures, context).sentence
     assert sentence.startswith("2 recordings on their way.")
     assert sentence.endswith("2 recordings wait for consent and are not sent.")
-    assert around.listed(Show.ATTENTION) == ["0", "2"]
-    assert around.listed(Show.ON_THEIR_WAY) == ["1", "3"]
-    assert len(around.listed(Show.ALL)) == 4
+    assert context.listed(Show.ATTENTION) == ["0", "2"]
+    assert context.listed(Show.ON_THEIR_WAY) == ["1", "3"]
+    assert len(context.listed(Show.ALL)) == 4
 
 
 def test_what_a_hand_has_to_let_go_is_not_counted_in_line():
@@ -254,13 +254,13 @@ def test_what_a_hand_has_to_let_go_is_not_counted_in_line():
         recording(name, released=name == "b", recorded_at=NOON - timedelta(hours=9 - place))
         for place, name in enumerate("ab")
     ]
-    around = RowContext(
+    context = RowContext(
         NOON,
         SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
         LibrarySettings(send_rule=SendRule.BY_HAND),
         arranged=SortedOutbox().after(Changes(1, items, [])),
     )
-    assert OutboxRow(items[1], around).cells[2].text == "Next in line."
+    assert OutboxRow(items[1], context).cells[2].text == "Next in line."
 
 
 def test_the_window_counts_what_is_held_back_as_attention():

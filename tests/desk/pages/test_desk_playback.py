@@ -53,7 +53,7 @@ def test_a_recording_that_is_stopped_while_the_loudspeaker_opens_stays_silent(pl
 
 @pytest.mark.parametrize("stop", [Playback.toggle, Playback.close], ids=["paused", "left"])
 def test_a_recording_that_is_stopped_before_its_turn_is_not_played(playback, player, tasks, qtbot, stop):
-    with playback._gate:
+    with playback._lock:
         playback.toggle()
         stop(playback)
     player.may_open.set()
@@ -65,7 +65,7 @@ def test_a_recording_that_is_stopped_before_its_turn_is_not_played(playback, pla
 
 def test_a_recording_is_noted_as_heard_once_when_it_is_played(playback, player, tasks, qtbot):
     player.may_open.set()
-    with playback._gate:
+    with playback._lock:
         playback.toggle()
         playback.toggle()
     qtbot.waitUntil(lambda: not tasks.busy)

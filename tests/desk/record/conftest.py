@@ -16,8 +16,8 @@ sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 def quick_check(audio) -> TakeCheck:
     """A fast check of the length only."""
     long_enough = audio.duration_s >= 15
-    verdict = CheckRating.PASS if long_enough else CheckRating.FAIL
-    row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
+    rating = CheckRating.PASS if long_enough else CheckRating.FAIL
+    row = CheckRow("Length", rating, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
     waveform = np.zeros((0, 2), np.int16)
     return TakeCheck(
         (row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0}

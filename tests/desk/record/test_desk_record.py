@@ -241,8 +241,8 @@ def test_a_file_gets_the_same_check(user, speech_file):
 
 def test_a_file_without_a_subject_waits_in_the_table(user, speech_file):
     user.page.import_files([speech_file])
-    user.waits_for(lambda: user.page.intake.preview is not None)
-    assert user.page.intake.preview.rows[0].error == "Enter a subject."
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    assert user.page.imports.preview.rows[0].error == "Enter a subject."
 
 
 def test_a_file_that_is_no_recording_is_refused(user, tmp_path):

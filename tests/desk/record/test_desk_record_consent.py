@@ -219,8 +219,8 @@ def test_required_a_list_says_in_each_row_whose_consent_is_missing(user, rules, 
     lines = [f"{speech_file},{name},2026-03-01T08:00:00Z" for name in ("known", "unknown")]
     table.write_text("path,group_id,recorded_at\n" + "\n".join(lines))
     user.page.import_files([table])
-    user.waits_for(lambda: user.page.intake.preview is not None)
-    found = {row.group_id: row.error for row in user.page.intake.preview.rows}
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    found = {row.group_id: row.error for row in user.page.imports.preview.rows}
     assert found["known"] is None
     assert found["unknown"] is not None
 
@@ -235,7 +235,7 @@ def listed(user, speech_file, tmp_path, *subjects):
     table = tmp_path / "list.csv"
     table.write_text("path,group_id,recorded_at\n" + "\n".join(lines), encoding="utf-8")
     user.page.import_files([table])
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     return user.page.importing
 
 

@@ -41,7 +41,7 @@ def drops(user, *paths):
 
 
 def fates(user):
-    table = user.page.intake.table
+    table = user.page.imports.table
     return {table.cell(place, 0).first: table.cell(place, FATE).text for place in range(table.rowCount())}
 
 
@@ -49,7 +49,7 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     user.enters_subject("ward4-0172")
     drops(user, folder)
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     assert "4 s long" in fates(user)["too-short.wav"]
     assert "not a sound file" in fates(user)["broken.wav"]
     assert fates(user)["monday.wav"].startswith("Ready.")
@@ -76,7 +76,7 @@ def test_a_list_names_its_own_subjects(user, folder):
             ]
         )
     drops(user, listing)
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     assert "no file nowhere.wav" in fates(user)["nowhere.wav"]
     user.page.importing.keep.click()
     user.waits_for_words("Imported: 1. Not imported: 2;")
@@ -87,7 +87,7 @@ def test_a_list_names_its_own_subjects(user, folder):
 def test_an_import_can_be_called_off(user, folder):
     user.enters_subject("ward4-0172")
     drops(user, folder)
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     user.presses(Qt.Key.Key_Escape)
     user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
     assert user.outbox() == []
@@ -120,26 +120,26 @@ def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder, netw
     listing = folder / "visit.csv"
     listing.write_text("path,group_id,model\nmonday.wav,a-1,sign:hoarseness\ntuesday.wav,a-1,sign:nothing\n")
     drops(user, listing)
-    user.waits_for(lambda: user.page.intake.preview is not None)
-    assert [row.error is None for row in user.page.intake.preview.rows] == [True, False]
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    assert [row.error is None for row in user.page.imports.preview.rows] == [True, False]
 
 
 def listed(user, *paths):
     """The table of dropped files, all of them read."""
     drops(user, *paths)
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     return user.page.importing
 
 
 def row_of(user, name):
-    table = user.page.intake.table
+    table = user.page.imports.table
     return next(place for place in range(table.rowCount()) if table.cell(place, 0).first == name)
 
 
 def types(user, name, column, text):
     """Click a cell, type, and press Enter."""
     view = user.page.importing.table
-    index = user.page.intake.table.index(row_of(user, name), column)
+    index = user.page.imports.table.index(row_of(user, name), column)
     view.scrollTo(index)
     user.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
     editor = view.viewport().findChild(QLineEdit)
@@ -150,7 +150,7 @@ def types(user, name, column, text):
 
 
 def cell(user, name, column):
-    return user.page.intake.table.cell(row_of(user, name), column).text
+    return user.page.imports.table.cell(row_of(user, name), column).text
 
 
 def test_files_without_a_subject_wait_in_the_table_until_it_is_typed(user, folder):
@@ -202,9 +202,9 @@ def test_the_keyboard_edits_cell_by_cell(user, folder):
     user.waits_for(lambda: cell(user, "broken.wav", RECORDED) == "2026-03-29 02:30")
     assert cell(user, "broken.wav", SUBJECT) == "p-1"
     user.qtbot.keyClick(view.table, keys.Key_Delete)
-    assert user.page.intake.table.rowCount() == 4  # no row is checked
+    assert user.page.imports.table.rowCount() == 4  # no row is checked
     user.presses(keys.Key_Escape)
-    assert user.page.intake.preview is not None  # edits are not lost by Escape
+    assert user.page.imports.preview is not None  # edits are not lost by Escape
 
 
 def editors(view):
@@ -239,10 +239,10 @@ def test_rows_can_be_left_out(user, folder):
     user.enters_subject("ward4-0172")
     view = listed(user, folder)
     view.table.selectAll()
-    index = user.page.intake.table.index(row_of(user, "monday.wav"), 0)
+    index = user.page.imports.table.index(row_of(user, "monday.wav"), 0)
     view.table.selectionModel().select(index, view.table.selectionModel().SelectionFlag.Deselect | ROWS)
     view.names.leave_out.click()
-    user.waits_for(lambda: user.page.intake.table.rowCount() == 1)
+    user.waits_for(lambda: user.page.imports.table.rowCount() == 1)
     view.keep.click()
     user.waits_for_words("1 recording imported.")
     assert len(list(folder.iterdir())) == 4
@@ -261,21 +261,21 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
 
     monkeypatch.setattr(import_commands, "read_facts", slow)
     drops(user, made)
-    user.waits_for(lambda: user.page.intake.table.rowCount() == 1000)
-    assert user.page.intake.preview is None
-    types(user, user.page.intake.table.cell(0, 0).first, SUBJECT, "typed-meanwhile")
-    user.waits_for(lambda: user.page.intake.table.cell(0, SUBJECT).text == "typed-meanwhile")
+    user.waits_for(lambda: user.page.imports.table.rowCount() == 1000)
+    assert user.page.imports.preview is None
+    types(user, user.page.imports.table.cell(0, 0).first, SUBJECT, "typed-meanwhile")
+    user.waits_for(lambda: user.page.imports.table.cell(0, SUBJECT).text == "typed-meanwhile")
     gate.set()
-    user.waits_for(lambda: user.page.intake.preview is not None)
-    assert user.page.intake.counts() == (1, 999)
-    user.page.intake.cancel()
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    assert user.page.imports.counts() == (1, 999)
+    user.page.imports.cancel()
 
 
 def test_other_files_wait_until_the_import_is_done(user, folder):
     listed(user, folder)
     drops(user, folder / "monday.wav")
     assert "Finish or cancel this import first" in user.page.banner.words()
-    assert user.page.intake.table.rowCount() == 4
+    assert user.page.imports.table.rowCount() == 4
 
 
 def test_a_name_in_another_script_works_in_the_table_as_on_record(user, folder):
@@ -295,7 +295,7 @@ def test_a_name_in_another_script_works_in_the_table_as_on_record(user, folder):
     assert {item.group_id for item in user.outbox()} == {pending, notes.group_id_of("Übung 7")}
     assert notes.note_of(pending).alias == "مريم"
     assert all(group_id_fault(item.group_id) is None for item in user.outbox())
-    user.page.intake.cancel()
+    user.page.imports.cancel()
 
 
 def test_one_file_keeps_the_name_that_was_typed_on_record(user, folder):
@@ -321,7 +321,7 @@ def test_no_message_covers_a_button_of_the_import(open_page, folder, size):
     for part in (view.cancel, view.keep, view.send, view.names, card, card.note, card.kind, card.asked_by):
         assert part.isVisible(), part
         assert not covered.intersects(QRect(part.mapTo(window, QPoint()), part.size()))
-    user.page.intake.cancel()
+    user.page.imports.cancel()
 
 
 @pytest.fixture
@@ -367,14 +367,14 @@ def test_a_fault_of_a_cancelled_import_leaves_the_next_one_as_it_is(user, folder
     user.enters_subject("ward4-0172")
     drops(user, folder)
     user.waits_for(looking.is_set)
-    user.page.intake.cancel()
+    user.page.imports.cancel()
     drops(user, folder)
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     release(OSError(5, "Input/output error"))
     user.rests()
     assert "monday.wav" in fates(user)
     assert not user.page.banner.words()
-    user.page.intake.cancel()
+    user.page.imports.cancel()
 
 
 def test_no_recording_begins_while_files_are_looked_at(user, folder, slow_disk):
@@ -386,6 +386,6 @@ def test_no_recording_begins_while_files_are_looked_at(user, folder, slow_disk):
     assert user.page.model.phase is RecordPhase.ENDED
     user.waits_for(looking.is_set)
     release()
-    user.waits_for(lambda: user.page.intake.preview is not None)
-    user.page.intake.cancel()
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    user.page.imports.cancel()
     assert user.page.model.phase is RecordPhase.READY

@@ -152,7 +152,7 @@ def test_no_words_are_cut_off_while_files_are_imported(camera, open_page, tmp_pa
     (folder / "broken.wav").write_bytes(b"nothing")
     user.enters_subject("ward4-0172")
     user.page.import_files([folder])
-    user.waits_for(lambda: user.page.intake.preview is not None)
+    user.waits_for(lambda: user.page.imports.preview is not None)
     cut = camera.look(user.page, "e-import")
     user.page.importing.keep.click()
     user.waits_for_words("Imported: 2. Not imported: 2;")

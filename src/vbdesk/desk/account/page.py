@@ -48,7 +48,7 @@ _SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program",
 _NEAR = 24
 _SIDES = 112  # margins of page, card and scroll bar
 _AT_LANGUAGE = "language"
-_AROUND = 200  # px above and below the control that is in view
+_VIEW_MARGIN = 200  # px above and below the control that is in view
 
 
 class AccountPage(QWidget):
@@ -201,7 +201,7 @@ class AccountPage(QWidget):
     @Slot()
     def _show_language(self) -> None:
         self.desk.reading.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._area.ensureWidgetVisible(self.desk.reading, 0, _AROUND)
+        self._area.ensureWidgetVisible(self.desk.reading, 0, _VIEW_MARGIN)
 
     def _bind(self) -> None:
         self._sync.status_changed.connect(self._show_status)

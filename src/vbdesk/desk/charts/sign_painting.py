@@ -63,22 +63,24 @@ class ChartFrame:
 
 def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame) -> None:
     """Paint bands, baseline, estimate, readings and unusual readings."""
-    course = chart.course
-    stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
+    estimates = chart.estimates
+    stretches = [part for part in (_seen_part(run, frame, estimates.t) for run in estimates.stretches()) if part]
     colours = theme.colours
     for part in stretches:
-        _band(painter, frame, course.t[part], course.own_low[part], course.own_high[part], QColor(colours.base))
+        _band(
+            painter, frame, estimates.t[part], estimates.own_low[part], estimates.own_high[part], QColor(colours.base)
+        )
     if Level.CONSIDER in chart.cuts:
         y = frame.y_at(chart.cuts[Level.CONSIDER])
         painter.setPen(dotted(theme.level(Level.CONSIDER).ink))
         painter.drawLine(QLineF(frame.rect.left(), y, frame.rect.right(), y))
     for part in stretches:
-        _line(painter, frame, course.t[part], course.baseline[part], dashed(colours.control))
+        _line(painter, frame, estimates.t[part], estimates.baseline[part], dashed(colours.control))
     crowded = _crowded(chart.readings.t, frame)
     if crowded:
         _paint_readings(theme, painter, chart, frame, scale=_CROWDED_SCALE, alpha=0.30)
     for part in stretches:
-        _paint_estimate(theme, painter, course, part, frame)
+        _paint_estimate(theme, painter, estimates, part, frame)
     if not crowded:
         _paint_readings(theme, painter, chart, frame, scale=1.0, alpha=0.62)
     _paint_missing(theme, painter, chart.silent, frame)
@@ -114,14 +116,14 @@ def change_pen(theme: Theme) -> QPen:
     return pen
 
 
-def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: ChartFrame) -> None:
+def paint_gaps(theme: Theme, painter: QPainter, estimates: EstimateSeries, frame: ChartFrame) -> None:
     """Write the length of each gap between recordings, where the text fits."""
     painter.setFont(theme.font(Role.CAPTION))
     painter.setPen(theme.colour("text3"))
     metrics = painter.fontMetrics()
-    for before, after in course.gaps():
-        left, right = frame.x_at(course.t[before]), frame.x_at(course.t[after])
-        days = round((course.t[after] - course.t[before]) / DAY_S)
+    for before, after in estimates.gaps():
+        left, right = frame.x_at(estimates.t[before]), frame.x_at(estimates.t[after])
+        days = round((estimates.t[after] - estimates.t[before]) / DAY_S)
         for words in (
             ngettext("no recordings, {count} day", "no recordings, {count} days", days),
             ngettext("{count} day", "{count} days", days),
@@ -199,11 +201,11 @@ def _line(painter: QPainter, frame: ChartFrame, t: Floats, score: Floats, pen: Q
     painter.drawPolyline(_polygon(frame.x(t), frame.y(score)))
 
 
-def _paint_estimate(theme: Theme, painter: QPainter, course: EstimateSeries, part: slice, frame: ChartFrame) -> None:
-    t = course.t[part]
-    _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded(theme, "accent", 0.16))
+def _paint_estimate(theme: Theme, painter: QPainter, estimates: EstimateSeries, part: slice, frame: ChartFrame) -> None:
+    t = estimates.t[part]
+    _band(painter, frame, t, estimates.interval_low[part], estimates.interval_high[part], faded(theme, "accent", 0.16))
     pen = QPen(theme.colour("accent"), 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.BevelJoin)
-    _line(painter, frame, t, course.estimate[part], pen)
+    _line(painter, frame, t, estimates.estimate[part], pen)
 
 
 def _crowded(t: Floats, frame: ChartFrame) -> bool:

@@ -53,7 +53,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         """Show the time of `window`; `shows_gap_texts` (topmost chart only) writes gap texts."""
         self._theme = app_theme()
         super().__init__(background=None)
-        self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
+        self._window, self._series_t, self._series_estimate = window, np.empty(0), np.empty(0)
         self.wheel_zooms = True
         self.view_box = TimeViewBox(mouse=True)
         self.setCentralItem(self.view_box)
@@ -79,7 +79,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self, chart: SignChart, today_s: float, counts: tuple[float, float], scores: ScoreRange = SCORE_RANGE
     ) -> None:
         """Show `chart`; `counts` is the window of time that the estimates rest on."""
-        self._course_t, self._course_estimate = chart.course.t, chart.course.estimate
+        self._series_t, self._series_estimate = chart.estimates.t, chart.estimates.estimate
         self._item.show_chart(chart, today_s, counts)
         self.view_box.setYRange(*scores, padding=0.0)
 
@@ -92,7 +92,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
             at = self._timepoint(moment_s)
         self._cursor_dot.setVisible(at is not None)
         if at is not None:
-            self._cursor_dot.setData([self._course_t[at]], [self._course_estimate[at]])
+            self._cursor_dot.setData([self._series_t[at]], [self._series_estimate[at]])
 
     def frame(self) -> ChartFrame:
         """Mapping of moments and scores to this widget's pixels."""
@@ -126,18 +126,18 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
     def viewportEvent(self, event: QEvent) -> bool:
         """Zoom by a touch pad gesture."""
         if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
-            factor, around = 1.0 / max(1.0 + event.value(), 0.2), self.frame().moment_at(event.position().x())
-            self._window.zoom(factor, around)
+            factor, moment = 1.0 / max(1.0 + event.value(), 0.2), self.frame().moment_at(event.position().x())
+            self._window.zoom(factor, moment)
             self._window.moved.emit()
             return True
         return bool(super().viewportEvent(event))
 
     def _timepoint(self, moment_s: float) -> int | None:
         """Index of a moment's timepoint; None if the sign has no reading then."""
-        if not len(self._course_t):
+        if not len(self._series_t):
             return None
-        nearest = int(np.argmin(np.abs(self._course_t - moment_s)))
-        return nearest if abs(self._course_t[nearest] - moment_s) <= DAY_S else None
+        nearest = int(np.argmin(np.abs(self._series_t - moment_s)))
+        return nearest if abs(self._series_t[nearest] - moment_s) <= DAY_S else None
 
     @Slot(object)
     def _on_clicked(self, click: object) -> None:
@@ -213,7 +213,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
         paint_sign(self._theme, painter, self._chart, frame)
         paint_changes(self._theme, painter, self._chart.changes, frame)
         if self._shows_gap_texts:
-            paint_gaps(self._theme, painter, self._chart.course, frame)
+            paint_gaps(self._theme, painter, self._chart.estimates, frame)
         today = frame.x_at(self._today_s)
         painter.setPen(QPen(self._theme.colour("text"), 1.25))
         painter.drawLine(QLineF(today, frame.rect.top(), today, frame.rect.bottom()))
@@ -238,7 +238,7 @@ class LevelLadder(QWidget):
     def show_chart(self, chart: SignChart, scores: ScoreRange = SCORE_RANGE) -> None:
         """Show the cuts and the newest estimate of `chart`."""
         self._cuts, self._scores = chart.cuts, scores
-        self._estimate = float(chart.course.estimate[-1]) if len(chart.course.t) else None
+        self._estimate = float(chart.estimates.estimate[-1]) if len(chart.estimates.t) else None
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

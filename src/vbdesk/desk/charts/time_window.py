@@ -89,10 +89,10 @@ class TimeWindow(QObject):
         room = min(max(seconds, least - self.start), max(most - self.end, 0.0))
         self._master.setXRange(self.start + room, self.end + room, padding=0.0)
 
-    def zoom(self, factor: float, around_s: float) -> None:
-        """Show `factor` times as much time; `around_s` stays where it is."""
+    def zoom(self, factor: float, centre_s: float) -> None:
+        """Show `factor` times as much time; `centre_s` stays where it is."""
         length = max(self.seconds * factor, SHORTEST_S)
-        start = around_s - (around_s - self.start) / self.seconds * length
+        start = centre_s - (centre_s - self.start) / self.seconds * length
         least, most = self._limits
         start = max(least, min(start, most - length))
         self._master.setXRange(start, min(start + length, most), padding=0.0)

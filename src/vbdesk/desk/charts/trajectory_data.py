@@ -118,7 +118,7 @@ class SignChart:
     trend: str
     trend_detail: str
     readings: Readings
-    course: EstimateSeries
+    estimates: EstimateSeries
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
     unusual: frozenset[int]
@@ -314,9 +314,9 @@ def _sign_chart(
 ) -> SignChart:
     heard = [(place, signal) for place, signal in spoken if signal.score is not None]
     readings = _readings(points, times, heard)
-    course = _estimate_series(sign)
+    estimates = _estimate_series(sign)
     conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
-    unusual = np.flatnonzero(np.isin(readings.t, course.t[course.anomaly]))
+    unusual = np.flatnonzero(np.isin(readings.t, estimates.t[estimates.anomaly]))
     return SignChart(
         name=sign.name,
         label=sign.label,
@@ -324,7 +324,7 @@ def _sign_chart(
         trend=_trend_words(sign),
         trend_detail=_trend_detail(sign.trend),
         readings=readings,
-        course=course,
+        estimates=estimates,
         cuts=cuts,
         episodes=tuple(sign.anomalies),
         unusual=frozenset(unusual.tolist()),

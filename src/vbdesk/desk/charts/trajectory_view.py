@@ -180,8 +180,8 @@ class TrajectoryView(QWidget):
                 self._sign = min(max(self._sign + (1 if key == Qt.Key.Key_Down else -1), 0), len(self._rows) - 1)
                 self._move_by_key(self._cursor)
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal | Qt.Key.Key_Minus:
-                around = self._cursor if self._cursor is not None else self.time.end
-                self.time.zoom(ZOOM_STEP if key == Qt.Key.Key_Minus else 1 / ZOOM_STEP, around)
+                centre_s = self._cursor if self._cursor is not None else self.time.end
+                self.time.zoom(ZOOM_STEP if key == Qt.Key.Key_Minus else 1 / ZOOM_STEP, centre_s)
                 self._on_moved()
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self._cursor is not None:
                 self._open(self._cursor)
@@ -320,7 +320,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
         unusual = sign.readings.score[sorted(sign.unusual)]
         for values, room in (
             (sign.readings.score, _DOT_ROOM),
-            (sign.course.estimate, _DOT_ROOM),
+            (sign.estimates.estimate, _DOT_ROOM),
             (unusual, _RING_ROOM),
         ):
             if len(values):

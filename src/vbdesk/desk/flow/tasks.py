@@ -143,7 +143,7 @@ class Task(QObject):
         super().__init__(parent)
         self.stop_asked = threading.Event()
         self._work = work
-        self._gate = threading.Lock()
+        self._lock = threading.Lock()
         self._detached = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._ended.connect(self._tell_end)
@@ -167,12 +167,12 @@ class Task(QObject):
     def detach(self) -> None:
         """Disconnect the work from its receivers."""
         self.stop_asked.set()
-        with self._gate:
+        with self._lock:
             self._detached = True
 
     def report(self, signal: Any, *values: Any) -> None:
         """Emit one of the task's signals from the worker, unless it was detached."""
-        with self._gate:
+        with self._lock:
             if not self._detached:
                 signal.emit(*values)
 
@@ -330,7 +330,7 @@ class LongLived:
         return self._thread.is_alive()
 
 
-class Lane(QObject):
+class SerialTasks(QObject):
     """Runs tasks one after the other, for a resource that allows one user at a time."""
 
     def __init__(self, tasks: TaskOwner, parent: QObject | None = None) -> None:

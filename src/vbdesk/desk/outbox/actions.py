@@ -77,7 +77,7 @@ def trash_selection(trashed: Iterable[TrashedRecording]) -> Selection:
     return Selection(keys, restore=tuple(each.take_id for each in chosen if each.fault is None), destroy=keys)
 
 
-def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selection:
+def selection_of(items: Iterable[RecordingItem], context: RowContext) -> Selection:
     """Actions that apply to these recordings."""
     chosen = list(items)
 
@@ -86,7 +86,7 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
 
     return Selection(
         chosen=keys(lambda item: True),
-        send=keys(lambda item: row_action(item, around) in _SENDING),
+        send=keys(lambda item: row_action(item, context) in _SENDING),
         look=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
         hand_over=keys(lambda item: item.state is _S.WAITING or (item.state is _S.UPLOADING and not item.asked)),
@@ -158,10 +158,10 @@ class OutboxActions(QObject):
         if self._erasures is not None:
             self._erasures.failed.connect(self._on_not_confirmed)
 
-    def send(self, items: Iterable[RecordingItem], around: RowContext) -> None:
+    def send(self, items: Iterable[RecordingItem], context: RowContext) -> None:
         """Send recordings, in the way that each needs."""
         ways = {RowAction.SEND: Step.QUEUE, RowAction.SEND_NOW: Step.SEND_NOW, RowAction.RETRY: Step.RETRY}
-        actions = ((item.take_id, row_action(item, around)) for item in items)
+        actions = ((item.take_id, row_action(item, context)) for item in items)
         self._do(ChangeEach(tuple((take_id, ways[action]) for take_id, action in actions if action in ways)))
 
     def cancel(self, take_ids: Iterable[str]) -> None:

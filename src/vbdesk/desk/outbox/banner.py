@@ -56,13 +56,13 @@ _REACHES = {
 }
 
 
-def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
+def banner_of(figures: Figures, context: RowContext) -> OutboxBanner | None:
     """The first cause that stops the queue, or how long it will take; None if nothing waits."""
-    status, settings = around.status, around.settings
-    held = around.held_back
+    status, settings = context.status, context.settings
+    held = context.held_back
     moving = figures.waiting + figures.uploading + figures.running
-    if around.held:
-        return OutboxBanner(around.held, warning=True, act=_("Accept this list"), mend=BannerAction.ACCEPT_COPY)
+    if context.held:
+        return OutboxBanner(context.held, warning=True, act=_("Accept this list"), mend=BannerAction.ACCEPT_COPY)
     if status.on_hold is not None:
         act, mend = _HOLDS.get(status.on_hold, _TRY_AGAIN)
         return OutboxBanner(translated(status.sentence), warning=True, act=_(act), mend=mend)
@@ -73,15 +73,15 @@ def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     if status.connected is False:
         act, mend = _REACHES.get(status.connectivity, _TRY_NOW)
         return OutboxBanner(translated(status.sentence), warning=True, act=_(act), mend=mend)
-    resting = _resting(around.arranged, held) if settings.send_rule is not SendRule.AT_ONCE else 0
+    resting = _resting(context.arranged, held) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:
         return OutboxBanner(
             _sent_on_request(resting, moving - resting), act=_("Send all now"), mend=BannerAction.SEND_NOW
         )
-    if resting and around.metered:
+    if resting and context.metered:
         return OutboxBanner(_metered(resting), act=_("Send anyway"), mend=BannerAction.SEND_NOW)
     asks = status.connected is True and figures.running > 0
-    sentence = " ".join(part for part in (_on_their_way(moving, around), _waiting_for_consent(len(held))) if part)
+    sentence = " ".join(part for part in (_on_their_way(moving, context), _waiting_for_consent(len(held))) if part)
     return OutboxBanner(sentence, act=_("Pause all"), mend=BannerAction.PAUSE, asks=asks)
 
 
@@ -129,8 +129,8 @@ def _metered(resting: int) -> str:
     )
 
 
-def _on_their_way(moving: int, around: RowContext) -> str:
-    seconds = None if around.forecast is None else around.forecast.whole_s
+def _on_their_way(moving: int, context: RowContext) -> str:
+    seconds = None if context.forecast is None else context.forecast.whole_s
     if seconds is None:
         told = ngettext("{count:,} recording on its way.", "{count:,} recordings on their way.", moving)
     else:

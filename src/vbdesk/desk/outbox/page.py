@@ -15,8 +15,8 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import ACTION_WORDS, Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
-from vbdesk.desk.results.course_actions import CourseChanged
-from vbdesk.desk.results.course_card import CourseCard
+from vbdesk.desk.results.correction_actions import CorrectionDone
+from vbdesk.desk.results.recording_correction_card import RecordingCorrectionCard
 from vbdesk.desk.subject_data.consent_text import no_consent_words
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
@@ -82,7 +82,7 @@ class OutboxPage(QWidget):
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
-        self.course_notice = Banner()
+        self.correction_notice = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
         self.segment = SegmentedChoice(
             _("Which recordings"),
@@ -126,7 +126,7 @@ class OutboxPage(QWidget):
         self.banner.reserve(2)
         self.notice.float_over(self)
         self.undo.float_over(self)
-        self.course_notice.float_over(self)
+        self.correction_notice.float_over(self)
         self._faces = FillingStack()
         self._faces.addWidget(card)
         layout.addWidget(self._faces, 1)
@@ -140,8 +140,8 @@ class OutboxPage(QWidget):
         self.list.chosen_changed.connect(self._withdraw_question)
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
-        view_model.course.changed.connect(self._on_course_changed)
-        view_model.course.refused.connect(self._on_course_refused)
+        view_model.corrections.changed.connect(self._on_correction_done)
+        view_model.corrections.refused.connect(self._on_correction_refused)
         view_model.actions.noticed.connect(self.notice.show_notice)
         view_model.actions.undo_changed.connect(self._show_undo)
         view_model.actions.time_asked.connect(self._ask_for_time)
@@ -173,8 +173,8 @@ class OutboxPage(QWidget):
     def closed(self) -> None:
         """Another page is shown."""
         self.notice.clear()
-        self.course_notice.clear()
-        self.view_model.course.forget()
+        self.correction_notice.clear()
+        self.view_model.corrections.forget()
         self.view_model.set_shown(False)
 
     def _header(self) -> QWidget:
@@ -325,7 +325,7 @@ class OutboxPage(QWidget):
             case "delete":
                 self._delete()
             case "correct":
-                self.course_card.opened.connect(self._on_course_asked, Qt.ConnectionType.UniqueConnection)
+                self.correction_card.opened.connect(self._on_correction_asked, Qt.ConnectionType.UniqueConnection)
                 self.view_model.correct(self._choice.correct[0])
             case "restore":
                 self.view_model.actions.restore(self._choice.restore)
@@ -356,29 +356,31 @@ class OutboxPage(QWidget):
         return TimeCard(self.view_model.actions)
 
     @cached_property
-    def course_card(self) -> CourseCard:
+    def correction_card(self) -> RecordingCorrectionCard:
         """The card for the course of a recording, made on first use."""
-        return CourseCard(self.view_model.course)
+        return RecordingCorrectionCard(self.view_model.corrections)
 
     @Slot()
-    def _on_course_asked(self) -> None:
-        self._show_face(self.course_card)
+    def _on_correction_asked(self) -> None:
+        self._show_face(self.correction_card)
 
     @Slot(object)
-    def _on_course_changed(self, changed: CourseChanged) -> None:
-        self.course_notice.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
+    def _on_correction_done(self, changed: CorrectionDone) -> None:
+        self.correction_notice.say(
+            Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title
+        )
 
     @Slot(str)
-    def _on_course_refused(self, sentence: str) -> None:
+    def _on_correction_refused(self, sentence: str) -> None:
         if self._faces.currentIndex() == 0:
-            self.course_notice.say(Tone.WARN, sentence, close_action())
+            self.correction_notice.say(Tone.WARN, sentence, close_action())
 
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:
         self._show_face(self.time_card)
         self.time_card.begin(question)
 
-    def _show_face(self, face: BundleCard | TimeCard | CourseCard) -> None:
+    def _show_face(self, face: BundleCard | TimeCard | RecordingCorrectionCard) -> None:
         if self._faces.indexOf(face) < 0:
             self._faces.addWidget(face)
             face.left.connect(self._show_list)

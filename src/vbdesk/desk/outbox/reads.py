@@ -41,7 +41,7 @@ class OutboxData:
         changed_ids: take ids whose rows differ; None for all.
     """
 
-    around: RowContext | None = None
+    row_context: RowContext | None = None
     rows: dict[str, OutboxRow] = field(default_factory=dict)
     sent: dict[str, _Sent] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
@@ -53,7 +53,7 @@ class OutboxData:
     @property
     def arranged(self) -> SortedOutbox:
         """The recordings in their order."""
-        return SortedOutbox() if self.around is None else self.around.arranged
+        return SortedOutbox() if self.row_context is None else self.row_context.arranged
 
 
 @dataclass(frozen=True)
@@ -68,22 +68,22 @@ class OutboxRead(Read[OutboxData]):
         changes = context.library.changes_since(before.arranged.version)
         arranged = before.arranged.after(changes)
         sent = _speeds(before.sent, changes.items)
-        around = _row_context(context, arranged, sent)
-        changed_ids = _changed_rows(before, around, changes.items)
+        row_context = _row_context(context, arranged, sent)
+        changed_ids = _changed_rows(before, row_context, changes.items)
         rows = {**before.rows} if changed_ids is not None else {}
         for take_id in changes.removed:
             rows.pop(take_id, None)
         items = arranged.items
         for take_id in items.keys() if changed_ids is None else changed_ids & items.keys():
-            rows[take_id] = OutboxRow(items[take_id], around)
-        figures = around.figures()
+            rows[take_id] = OutboxRow(items[take_id], row_context)
+        figures = row_context.figures()
         return OutboxData(
-            around,
+            row_context,
             rows,
             sent,
             figures,
-            banner_of(figures, around),
-            trash_days=around.settings.trash_days,
+            banner_of(figures, row_context),
+            trash_days=row_context.settings.trash_days,
             number=before.number + 1,
             changed_ids=changed_ids,
         )
@@ -175,28 +175,31 @@ def _waiting_corrections(library: Library) -> dict[str, Correction]:
     return {entry.member.take_id: entry for entry in entries if not entry.settled and entry.member.take_id}
 
 
-def _changed_rows(before: OutboxData, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
+def _changed_rows(before: OutboxData, row_context: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
     """Rows whose text changed; None for all."""
-    earlier = before.around
-    if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+    earlier = before.row_context
+    if earlier is None or earlier.now.astimezone().date() != row_context.now.astimezone().date():
         return None
     if (earlier.consents, earlier.corrections, earlier.language) != (
-        around.consents,
-        around.corrections,
-        around.language,
+        row_context.consents,
+        row_context.corrections,
+        row_context.language,
     ):
         return None
     changed_ids = {item.take_id for item in changed}
-    if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
-        changed_ids |= {*around.arranged.of_states(ON_THEIR_WAY)}
+    if (
+        _holds_the_line(earlier) != _holds_the_line(row_context)
+        or earlier.arranged.order is not row_context.arranged.order
+    ):
+        changed_ids |= {*row_context.arranged.of_states(ON_THEIR_WAY)}
     return frozenset(changed_ids)
 
 
-def _holds_the_line(around: RowContext) -> tuple[object, ...]:
+def _holds_the_line(row_context: RowContext) -> tuple[object, ...]:
     """The state that all rows in progress depend on."""
-    seconds = None if around.forecast is None else around.forecast.whole_s
+    seconds = None if row_context.forecast is None else row_context.forecast.whole_s
     words = None if seconds is None else approximate_duration(seconds)
-    return around.status, around.settings, around.metered, around.ranks_that_stay, words
+    return row_context.status, row_context.settings, row_context.metered, row_context.ranks_that_stay, words
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:

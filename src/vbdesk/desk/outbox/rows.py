@@ -169,7 +169,7 @@ class OutboxRow:
     """One recording; its cells are made on first paint."""
 
     item: RecordingItem
-    around: RowContext
+    context: RowContext
 
     @property
     def key(self) -> str:
@@ -179,37 +179,37 @@ class OutboxRow:
     @cached_property
     def action(self) -> RowAction:
         """Action of its button."""
-        return row_action(self.item, self.around)
+        return row_action(self.item, self.context)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """Subject, state, what is happening, estimate, button."""
-        item, around = self.item, self.around
+        item, context = self.item, self.context
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(around.subject(item.group_id).words, _below_subject(item, around)),
+            TwoLineCell(context.subject(item.group_id).words, _below_subject(item, context)),
             StateCell(item.state),
-            _happening(item, around),
-            LabelCell(_estimate_and_consent(item, around), ink="text2" if calm else "text"),
+            _happening(item, context),
+            LabelCell(_estimate_and_consent(item, context), ink="text2" if calm else "text"),
             ButtonCell(_(ACTION_WORDS[self.action]), quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
 
-def _below_subject(item: RecordingItem, around: RowContext) -> str:
+def _below_subject(item: RecordingItem, context: RowContext) -> str:
     """When it was recorded, and the file that it came from."""
-    return " · ".join(part for part in (day_and_time(item.recorded_at, around.now), item.file_name) if part)
+    return " · ".join(part for part in (day_and_time(item.recorded_at, context.now), item.file_name) if part)
 
 
-def _estimate_and_consent(item: RecordingItem, around: RowContext) -> str:
+def _estimate_and_consent(item: RecordingItem, context: RowContext) -> str:
     """When it goes on, and that no consent is noted: the widest room for both lines."""
-    consent = no_consent_words() if around.consents.is_missing(item) else ""
-    return " · ".join(part for part in (_estimate(item, around), consent) if part)
+    consent = no_consent_words() if context.consents.is_missing(item) else ""
+    return " · ".join(part for part in (_estimate(item, context), consent) if part)
 
 
-def row_action(item: RecordingItem, around: RowContext) -> RowAction:
+def row_action(item: RecordingItem, context: RowContext) -> RowAction:
     """The action that the library allows for a recording now."""
     match item.state:
-        case _S.WAITING if _needs_attention(item, around):
+        case _S.WAITING if _needs_attention(item, context):
             return RowAction.SEND_NOW
         case _S.WAITING | _S.UPLOADING:
             return RowAction.NONE if item.asked else RowAction.CANCEL
@@ -231,40 +231,40 @@ def _action_before_sending(item: RecordingItem) -> RowAction:
     return RowAction.REVIEW if fault is not None and fault[1] else RowAction.SEND
 
 
-def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
-    return around.settings.send_rule is SendRule.BY_HAND and not item.released
+def _needs_attention(item: RecordingItem, context: RowContext) -> bool:
+    return context.settings.send_rule is SendRule.BY_HAND and not item.released
 
 
-def _happening(item: RecordingItem, around: RowContext) -> Cell:
+def _happening(item: RecordingItem, context: RowContext) -> Cell:
     match item.state:
         case _S.UPLOADING if item.asked:
             return LabelCell(_("All of it is sent. The service is asked for the analysis."))
         case _S.UPLOADING if item.bytes_total:
-            rate = around.rates.get(item.take_id, 0.0)
+            rate = context.rates.get(item.take_id, 0.0)
             more = f"· {rate_words(rate)}" if rate else ""
             return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
         case _S.UPLOADING:
             return LabelCell(_("Preparing the upload."))
         case _S.SUBMITTED:
-            return LabelCell(_("Sent {time}. The service has it in its queue.", time=_moment(item, around)))
+            return LabelCell(_("Sent {time}. The service has it in its queue.", time=_moment(item, context)))
         case _S.RUNNING:
-            return LabelCell(_("The service is analysing it, since {time}.", time=_moment(item, around)))
+            return LabelCell(_("The service is analysing it, since {time}.", time=_moment(item, context)))
         case _S.WAITING:
-            return LabelCell(_waiting_words(item, around))
+            return LabelCell(_waiting_words(item, context))
         case _S.HANDED_OVER:
-            return LabelCell(_("Handed over {time}. Another computer sends it.", time=_moment(item, around)))
+            return LabelCell(_("Handed over {time}. Another computer sends it.", time=_moment(item, context)))
         case _S.CHECKED:
             return LabelCell(translated(item.reason) if item.reason else _kept_words(item))
-        case _S.DONE if item.excluded or item.take_id in around.corrections:
-            return LabelCell(_course_words(item, around))
+        case _S.DONE if item.excluded or item.take_id in context.corrections:
+            return LabelCell(_correction_text(item, context))
         case _S.DONE:
             return LevelCell(level_of(item), _("The service gave no result"), overall=True)
     return LabelCell(translated(item.fault or item.reason or _STOPPED_WORDS[item.state]))
 
 
-def _course_words(item: RecordingItem, around: RowContext) -> str:
+def _correction_text(item: RecordingItem, context: RowContext) -> str:
     """How the course of a recording was corrected, and what the service has not done of it yet."""
-    waiting = around.corrections.get(item.take_id)
+    waiting = context.corrections.get(item.take_id)
     if waiting is None:
         return _("Excluded from the person's course. It can be put back.")
     if waiting.target is None:
@@ -272,7 +272,7 @@ def _course_words(item: RecordingItem, around: RowContext) -> str:
     elif waiting.source is None:
         what = _("Put back into the person's course.")
     else:
-        what = _("Moved from {subject}.", subject=around.subject(waiting.source).name)
+        what = _("Moved from {subject}.", subject=context.subject(waiting.source).name)
     why = translated(waiting.trouble) if waiting.trouble else _("Waiting for the service.")
     return f"{what} {why}"
 
@@ -285,11 +285,11 @@ def _kept_words(item: RecordingItem) -> str:
     return f"{_('Kept on this computer, not sent.')} {translated(fault[0])}"
 
 
-def _waiting_words(item: RecordingItem, around: RowContext) -> str:
-    refusal = around.consents.refusal(item.group_id, item.recorded_at)
+def _waiting_words(item: RecordingItem, context: RowContext) -> str:
+    refusal = context.consents.refusal(item.group_id, item.recorded_at)
     if refusal is not None:
         return translated(refusal)
-    if _needs_attention(item, around):
+    if _needs_attention(item, context):
         return _("Ready to go. It is sent when you say so.")
     if item.asked and item.bundle_id:
         return translated(
@@ -300,47 +300,47 @@ def _waiting_words(item: RecordingItem, around: RowContext) -> str:
             item.reason
             or N_("No answer came to the last try. The service is asked first whether it has the recording.")
         )
-    place = pgettext("place in line as a sentence", "{place}.", place=place_in_line(around.place_in_line(item)))
+    place = pgettext("place in line as a sentence", "{place}.", place=place_in_line(context.place_in_line(item)))
     return f"{place} {translated(item.reason)}" if item.reason else place
 
 
-def _moment(item: RecordingItem, around: RowContext) -> str:
+def _moment(item: RecordingItem, context: RowContext) -> str:
     """When its state changed, as `today 10:43` or `yesterday 16:30`."""
-    return moment_in_sentence(item.updated_at, around.now)
+    return moment_in_sentence(item.updated_at, context.now)
 
 
-def _estimate(item: RecordingItem, around: RowContext) -> str:
+def _estimate(item: RecordingItem, context: RowContext) -> str:
     match item.state:
         case _S.DONE:
-            return _("done {time}", time=moment_in_sentence(item.updated_at, around.now))
+            return _("done {time}", time=moment_in_sentence(item.updated_at, context.now))
         case _S.CHECKED | _S.NEEDS_ATTENTION:
             return _("until you decide")
         case _S.FAILED | _S.TIMED_OUT | _S.HANDED_OVER:
             return ""
-    if around.status.on_hold is not None:
-        return _("waiting for the disk") if around.status.on_hold is Fix.MAKE_ROOM else _("until you decide")
+    if context.status.on_hold is not None:
+        return _("waiting for the disk") if context.status.on_hold is Fix.MAKE_ROOM else _("until you decide")
     if item.state is _S.WAITING:
-        waits = _what_it_waits_for(item, around)
+        waits = _what_it_waits_for(item, context)
         if waits:
             return waits
-    if around.status.connectivity is ConnectivityState.SERVICE_DOWN:
+    if context.status.connectivity is ConnectivityState.SERVICE_DOWN:
         return _("waiting for the service")
-    if around.status.connected is False:
+    if context.status.connected is False:
         return _("waiting for the network")
-    seconds = None if around.forecast is None else around.forecast.seconds_to(item.take_id)
+    seconds = None if context.forecast is None else context.forecast.seconds_to(item.take_id)
     return "" if seconds is None else translated(approximate_duration(seconds))
 
 
-def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
+def _what_it_waits_for(item: RecordingItem, context: RowContext) -> str:
     """Why a queued recording is not sent although the service may be available."""
-    if around.held:
+    if context.held:
         return _("until you accept the list")
-    if around.settings.paused:
+    if context.settings.paused:
         return _("until you go on")
-    if around.consents.refusal(item.group_id, item.recorded_at) is not None:
+    if context.consents.refusal(item.group_id, item.recorded_at) is not None:
         return _("until consent is noted")
-    if _needs_attention(item, around):
+    if _needs_attention(item, context):
         return _("until you send it")
-    if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:
+    if context.settings.send_rule is SendRule.UNMETERED and context.metered and not item.released:
         return _("for an unmetered network")
     return ""

@@ -15,7 +15,7 @@ from vbdesk.desk.outbox.reads import OutboxData, OutboxRead, TrashRead
 from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures
 from vbdesk.desk.outbox.trash_rows import TrashRow
-from vbdesk.desk.results.course_actions import CourseActions
+from vbdesk.desk.results.correction_actions import CorrectionActions
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.language import _
@@ -39,7 +39,7 @@ class OutboxViewModel(QObject):
         table: the rows that are listed.
         actions: on recordings.
         bundles: export and import.
-        course: corrections of a subject's course.
+        corrections: corrections of a subject's course.
 
     Signals:
         figures_changed: (Figures).
@@ -58,8 +58,8 @@ class OutboxViewModel(QObject):
         self.flow, self._navigator = flow, flow.navigator
         self._screen = flow.screen(self)
         self.table = CellTable(tuple(_(heading) for heading in HEADINGS), self)
-        self.actions, self.bundles, self.course = OutboxActions(flow), Work(flow.commands), CourseActions(flow)
-        for part in (self.actions, self.bundles, self.course):
+        self.actions, self.bundles, self.corrections = OutboxActions(flow), Work(flow.commands), CorrectionActions(flow)
+        for part in (self.actions, self.bundles, self.corrections):
             part.setParent(self)
         self._show = Show.ALL
         self._listed: tuple[Show, OutboxData] | None = None  # what the table shows
@@ -121,7 +121,7 @@ class OutboxViewModel(QObject):
         if self._show is Show.TRASH:
             chosen = set(keys)
             return trash_selection([row.trashed for row in self._state.trash if row.key in chosen])
-        return selection_of(self._items(keys), self._around())
+        return selection_of(self._items(keys), self._row_context())
 
     def ready_to_hand_over(self) -> int:
         """Number of recordings that can be exported."""
@@ -129,7 +129,7 @@ class OutboxViewModel(QObject):
 
     def send(self, keys: Iterable[str]) -> None:
         """Send these recordings."""
-        self.actions.send(self._items(keys), self._around())
+        self.actions.send(self._items(keys), self._row_context())
 
     def act(self, key: str) -> None:
         """Run the action of a row."""
@@ -169,7 +169,7 @@ class OutboxViewModel(QObject):
         """Ask what to do about a recording that does not belong into its subject's course."""
         item = self._data.arranged.items.get(key)
         if item is not None:
-            self.course.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
+            self.corrections.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
 
     def act_on_banner(self, action: BannerAction) -> None:
         """Run an action that the banner offered."""
@@ -205,9 +205,9 @@ class OutboxViewModel(QObject):
     def _data(self) -> OutboxData:
         return self._state.data or OutboxData()
 
-    def _around(self) -> RowContext:
+    def _row_context(self) -> RowContext:
         context = self.flow.context
-        return self._data.around or RowContext(context.clock.now(), context.sync.status, context.sync.settings)
+        return self._data.row_context or RowContext(context.clock.now(), context.sync.status, context.sync.settings)
 
     def _watch_trash(self) -> None:
         if self._show is Show.TRASH:
@@ -227,7 +227,7 @@ class OutboxViewModel(QObject):
         elif follows and data.changed_ids is not None:
             self.table.exchange(data.rows[key] for key in data.changed_ids if key in data.rows)
         elif (show, before) != (self._show, data):
-            self.table.show([data.rows[key] for key in self._around().listed(self._show)])
+            self.table.show([data.rows[key] for key in self._row_context().listed(self._show)])
         self._listed = (self._show, data)
         self.listed.emit()
 

@@ -149,8 +149,8 @@ class Review:
         silence = {"silence": str(self.silence)} if self.silence is not Silence.NONE else {}
         return {**self.check.quality, "overall": self.check.overall, **silence}
 
-    def _rows(self, verdict: CheckRating) -> list[CheckRow]:
-        return [row for row in self.check.rows if row.verdict == verdict]
+    def _rows(self, rating: CheckRating) -> list[CheckRow]:
+        return [row for row in self.check.rows if row.rating == rating]
 
 
 @dataclass(frozen=True, slots=True)

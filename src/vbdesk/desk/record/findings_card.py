@@ -113,7 +113,7 @@ class RowView(QWidget):
             1.0 if row.high is None else (row.high - low) / spread,
         )
         value = None if row.value is None else (row.value - low) / spread
-        self.gauge.show_value(value, good, _TOKENS[row.verdict])
+        self.gauge.show_value(value, good, _TOKENS[row.rating])
 
 
 def _track(row: CheckRow) -> tuple[float, float]:
@@ -126,7 +126,7 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 def _look(row: CheckRow) -> ChipLook:
     """Icon and text of a row; a failing one says how it misses its limit."""
-    return ChipLook(_(row.missed), FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.verdict]
+    return ChipLook(_(row.missed), FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.rating]
 
 
 class CheckResultCard(Card):

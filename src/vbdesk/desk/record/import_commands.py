@@ -57,7 +57,7 @@ class OpenImport:
         self, draft: ImportDraft, common: TakeMetadata, zones: tuple[str, ...], subjects: Iterable[str]
     ) -> None:
         self.common, self.zones, self.subjects = common, zones, tuple(subjects)
-        self._draft, self._gate = draft, threading.Lock()
+        self._draft, self._lock = draft, threading.Lock()
         self._outcomes: Mapping[int, ImportOutcome] = {}
         self.change(lambda draft: None)
 
@@ -68,7 +68,7 @@ class OpenImport:
 
     def change(self, change: Callable[[ImportDraft], None], outcomes: Iterable[ImportOutcome] = ()) -> None:
         """Change the draft, and add outcomes of rows. On a worker: it checks all rows again."""
-        with self._gate:
+        with self._lock:
             change(self._draft)
             self._outcomes = {**self._outcomes, **{outcome.row.number: outcome for outcome in outcomes}}
             rows, text_of = self._draft.rows, self._draft.text_of

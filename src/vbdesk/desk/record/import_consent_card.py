@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.record.consent_box import show_wording
 from vbdesk.desk.record.import_consent import lacking_consent, lacking_words, note_words
-from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_model import ImportViewModel
 from vbdesk.desk.subject_data.consent_text import kind_words
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
@@ -21,7 +21,7 @@ _FIELD_WIDTH, _WORDS_WIDTH = 170, 330
 
 
 class ImportConsentCard(QWidget):
-    """Binds the consent of `IntakeViewModel`; hidden while no consent is missing.
+    """Binds the consent of `ImportViewModel`; hidden while no consent is missing.
 
     Signals:
         check_wanted: the rows of all subjects without consent are to be ticked.
@@ -29,7 +29,7 @@ class ImportConsentCard(QWidget):
 
     check_wanted = Signal()
 
-    def __init__(self, model: IntakeViewModel) -> None:
+    def __init__(self, model: ImportViewModel) -> None:
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)

@@ -40,7 +40,7 @@ from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
 
-class IntakeViewModel(QObject):
+class ImportViewModel(QObject):
     """Runs one import at a time; the files are only read.
 
     Attributes:

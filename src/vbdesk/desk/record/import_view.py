@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_consent_card import ImportConsentCard
-from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_model import ImportViewModel
 from vbdesk.desk.record.import_rows import EDITABLE, headings
 from vbdesk.desk.record.name_pattern_card import NamePatternCard
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
@@ -29,9 +29,9 @@ _LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
 class ImportView(QWidget):
-    """Binds `IntakeViewModel`."""
+    """Binds `ImportViewModel`."""
 
-    def __init__(self, model: IntakeViewModel) -> None:
+    def __init__(self, model: ImportViewModel) -> None:
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY, "text2", wrap=True)

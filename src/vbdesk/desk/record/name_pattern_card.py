@@ -3,7 +3,7 @@
 from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtWidgets import QCompleter, QListView, QVBoxLayout, QWidget
 
-from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_model import ImportViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons
@@ -18,9 +18,9 @@ _GAP = 12
 
 
 class NamePatternCard(QWidget):
-    """Binds the part of `IntakeViewModel` that concerns all rows."""
+    """Binds the part of `ImportViewModel` that concerns all rows."""
 
-    def __init__(self, model: IntakeViewModel) -> None:
+    def __init__(self, model: ImportViewModel) -> None:
         super().__init__()
         self._model = model
         self.pattern = LineField(icon="search", placeholder=_("Date and time, found automatically"))

@@ -20,7 +20,7 @@ from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.check_view import CheckView
 from vbdesk.desk.record.damaged_view import DamagedView
-from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_model import ImportViewModel
 from vbdesk.desk.record.import_view import ImportView
 from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
@@ -68,14 +68,14 @@ class RecordPage(QWidget):
         self.setProperty("noRing", True)
         self.model = model = RecordViewModel(flow, count_in_s)
         self.review = review = TakeReviewViewModel(flow, check)
-        self.intake = intake = IntakeViewModel(flow)
+        self.imports = imports = ImportViewModel(flow)
         self.announcements = Announcements(model, review)
-        for part in (model.setup, model, review, intake, self.announcements):
+        for part in (model.setup, model, review, imports, self.announcements):
             part.setParent(self)
         self.banner = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
-        self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
+        self.importing, self.damaged = ImportView(imports), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
         self.pedal = QShortcut(self)
         self._notice = ""
@@ -98,7 +98,7 @@ class RecordPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the page, optionally for a subject or for the check of a recording."""
         self.model.show()
-        self.intake.refresh()
+        self.imports.refresh()
         if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
         if isinstance(argument, FilesRoute):
@@ -143,10 +143,10 @@ class RecordPage(QWidget):
             self._say(Tone.WARN, _("Tick the consent of the subject first, then import the files."))
         elif paths:
             common, signs = setup.metadata(self.model.now()), [sign.name for sign in setup.reading.signs]
-            self.intake.look(paths, common, signs, setup.protocols, setup.typed, setup.entered())
+            self.imports.look(paths, common, signs, setup.protocols, setup.typed, setup.entered())
 
     def _bind(self) -> None:
-        model, review, intake = self.model, self.review, self.intake
+        model, review, imports = self.model, self.review, self.imports
         model.phase_changed.connect(self._show_phase)
         model.phase_changed.connect(self._tell_recording)
         model.took.connect(self._on_take)
@@ -170,12 +170,12 @@ class RecordPage(QWidget):
         review.sound_damaged.connect(self._on_sound_damaged)
         review.damaged.decided.connect(self._on_damaged_decided)
         review.damaged.failed.connect(self._show_failure)
-        intake.begun.connect(self._on_import_begun)
-        intake.single.connect(self._on_single)
-        intake.imported.connect(self._on_imported)
-        intake.consent_noted.connect(self._on_consent_noted)
-        intake.failed.connect(self._show_failure)
-        intake.left.connect(self._on_import_left)
+        imports.begun.connect(self._on_import_begun)
+        imports.single.connect(self._on_single)
+        imports.imported.connect(self._on_imported)
+        imports.consent_noted.connect(self._on_consent_noted)
+        imports.failed.connect(self._show_failure)
+        imports.left.connect(self._on_import_left)
         self.damaged.close_button.clicked.connect(self._close_damaged)
         self.announcements.said.connect(self._announce)
         self.ready.import_files.clicked.connect(self._choose_files)
@@ -208,7 +208,7 @@ class RecordPage(QWidget):
         if face is self.damaged:
             return self._close_damaged if key == keys.Key_Escape else None
         if face is self.importing:
-            return self.intake.leave if key == keys.Key_Escape else None
+            return self.imports.leave if key == keys.Key_Escape else None
         if face is self.check:
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
@@ -462,7 +462,7 @@ class RecordPage(QWidget):
                 well=well,
                 badly=badly,
             )
-            self._say(Tone.WARN, told, NoticeAction(_("Close"), self.intake.cancel))
+            self._say(Tone.WARN, told, NoticeAction(_("Close"), self.imports.cancel))
         else:
             told = ngettext(
                 "{count:,} recording imported. It is in the Outbox.",
@@ -470,7 +470,7 @@ class RecordPage(QWidget):
                 well,
             )
             self._say(Tone.OK, told)
-            self.intake.cancel()
+            self.imports.cancel()
 
     @Slot(int)
     def _on_consent_noted(self, subjects: int) -> None:

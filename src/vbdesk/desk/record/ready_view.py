@@ -232,7 +232,7 @@ class StageCard(Card):
         if check.finding is None:
             self.room.clear()
             return
-        tone, title = _ROOMS[check.finding.verdict]
+        tone, title = _ROOMS[check.finding.rating]
         figures = ""
         if check.finding.floor_dbfs is not None:
             figures = _(
@@ -240,7 +240,7 @@ class StageCard(Card):
                 floor=decibels(check.finding.floor_dbfs),
                 limit=decibels(self._model.noise_limit_dbfs),
             )
-        advice = "" if check.finding.verdict is RoomRating.QUIET else translated(check.finding.sentence)
+        advice = "" if check.finding.rating is RoomRating.QUIET else translated(check.finding.sentence)
         again = NoticeAction(_("Check again"), self._model.check_room, stays=True)
         self.room.say(tone, f"{figures} {advice}".strip(), again, title=_(title))
 

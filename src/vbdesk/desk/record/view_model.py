@@ -22,7 +22,7 @@ from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silen
 from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.flow.tasks import Failure, Lane, LongLived, Stoppable, TaskContext
+from vbdesk.desk.flow.tasks import Failure, LongLived, SerialTasks, Stoppable, TaskContext
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
@@ -126,10 +126,10 @@ class RecordViewModel(QObject):
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
         self.metadata = setup.metadata(self._clock.now())
         self._monitor = Monitor(flow.context.ports.microphone)
-        self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
+        self._monitor_lock = threading.Lock()  # closing waits for a microphone that is being opened
         self._finished_takes = FinishedTakes()
         self._recorder = flow.context.new_recorder(self._finished_takes.announce)
-        self._audio = Lane(flow.tasks, self)
+        self._audio = SerialTasks(flow.tasks, self)
         self._listening = False
         self._shown = False
         self._marks: tuple[float, ...] = ()
@@ -247,7 +247,7 @@ class RecordViewModel(QObject):
 
     def _end(self) -> None:
         self._recorder.close()
-        with self._monitor_gate:
+        with self._monitor_lock:
             self._monitor.stop()
         self.setup.stop_watching()
 
@@ -305,12 +305,12 @@ class RecordViewModel(QObject):
         self._recorder.close()
 
     def _start_monitor(self, context: TaskContext) -> None:
-        with self._monitor_gate:
+        with self._monitor_lock:
             if self._ending_thread is None:
                 self._monitor.start(self.setup.device)
 
     def _stop_monitor(self, context: TaskContext) -> None:
-        with self._monitor_gate:
+        with self._monitor_lock:
             self._monitor.stop()
 
     def _listen(self) -> None:
@@ -420,7 +420,7 @@ class RecordViewModel(QObject):
 
     def _listen_to_room(self, levels: InputLevels) -> None:
         finding = self.room.finding
-        if finding is not None and finding.verdict is RoomRating.SILENT and np.isfinite(levels.rms_dbfs):
+        if finding is not None and finding.rating is RoomRating.SILENT and np.isfinite(levels.rms_dbfs):
             if levels.silent_s == 0.0:
                 self.check_room()  # sound has arrived
         elif self.room.listening and self._monitor.room() is not None:

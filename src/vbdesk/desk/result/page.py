@@ -27,8 +27,8 @@ from vbdesk.desk.result.reads import SameSubject
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.state import ResultState
 from vbdesk.desk.result.view_model import ResultViewModel
-from vbdesk.desk.results.course_actions import CourseChanged
-from vbdesk.desk.results.course_card import CourseCard
+from vbdesk.desk.results.correction_actions import CorrectionDone
+from vbdesk.desk.results.recording_correction_card import RecordingCorrectionCard
 from vbdesk.desk.results.result_state import ResultView
 from vbdesk.desk.results.result_text import ResultReading, VoiceReading
 from vbdesk.desk.ui.accessibility import announce
@@ -105,10 +105,10 @@ class ResultPage(QWidget):
         self._right_box().addWidget(self.json_panel, 1)
         body = ScrollBody()
         body.body.addWidget(self.question)
-        self.course_card = CourseCard(view_model.course)
-        self.course_card.setMinimumHeight(self._theme.px(_CARD_HEIGHT))
-        self.course_card.hide()
-        body.body.addWidget(self.course_card)
+        self.correction_card = RecordingCorrectionCard(view_model.corrections)
+        self.correction_card.setMinimumHeight(self._theme.px(_CARD_HEIGHT))
+        self.correction_card.hide()
+        body.body.addWidget(self.correction_card)
         body.body.addLayout(self._columns)
         page_layout(self, self._header(), body)
         self.banner.float_over(self)
@@ -117,10 +117,10 @@ class ResultPage(QWidget):
         view_model.export.ended.connect(self._on_exported)
         self.printing = PrintBanner(view_model.flow, self.print_action, self)
         self.printing.wanted.connect(self.print_report)
-        self.course_card.opened.connect(self._on_course_asked)
-        self.course_card.left.connect(self._on_course_left)
-        view_model.course.changed.connect(self._on_course_changed)
-        view_model.course.refused.connect(self._on_course_refused)
+        self.correction_card.opened.connect(self._on_correction_asked)
+        self.correction_card.left.connect(self._on_correction_left)
+        view_model.corrections.changed.connect(self._on_correction_done)
+        view_model.corrections.refused.connect(self._on_correction_refused)
         self._theme.changed.connect(self._rebuild)
         QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
         QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
@@ -130,7 +130,7 @@ class ResultPage(QWidget):
         if isinstance(argument, RecordingRoute):
             self._reading, self._speaker = None, -1
             self.banner.clear()
-            self.course_card.hide()
+            self.correction_card.hide()
             self._hide_json()
             self.player.show_segments(())
             self._offer_comparisons(((), ()))
@@ -239,7 +239,7 @@ class ResultPage(QWidget):
         self.player.setVisible(view.take_id is not None or bool(view.silence))
         if view.question:
             yes = NoticeAction(_("Yes, it is this person"), partial(self.view_model.confirm_voice, view), stays=True)
-            correct = partial(self.view_model.course.ask, view.recording)
+            correct = partial(self.view_model.corrections.ask, view.recording)
             no = NoticeAction(pgettext("verb", "Correct"), correct, stays=True)
             self.question.say(Tone.INFO, view.question, no, yes)
         else:
@@ -271,17 +271,17 @@ class ResultPage(QWidget):
     # Corrections of the course
 
     @Slot()
-    def _on_course_asked(self) -> None:
+    def _on_correction_asked(self) -> None:
         self.banner.clear()
-        self.course_card.show()
+        self.correction_card.show()
 
     @Slot()
-    def _on_course_left(self) -> None:
-        self.course_card.hide()
+    def _on_correction_left(self) -> None:
+        self.correction_card.hide()
         self.correct_button.setFocus()
 
     @Slot(object)
-    def _on_course_changed(self, changed: CourseChanged) -> None:
+    def _on_correction_done(self, changed: CorrectionDone) -> None:
         undo = changed.undo_action()
         if undo is None:
             self.banner.say(Tone.OK, changed.sentence, title=changed.title)
@@ -297,8 +297,8 @@ class ResultPage(QWidget):
             announce(self, outcome.sentence)
 
     @Slot(str)
-    def _on_course_refused(self, sentence: str) -> None:
-        if self.course_card.isHidden():
+    def _on_correction_refused(self, sentence: str) -> None:
+        if self.correction_card.isHidden():
             self.banner.say(Tone.WARN, sentence, topic=_READ)
 
     # User actions

@@ -9,7 +9,7 @@ from vbdesk.desk.reports.report_look import report_look
 from vbdesk.desk.result.export import ResultReport
 from vbdesk.desk.result.reads import ConfirmVoice, ResultRead, SameSubject, SameSubjectRead, SendAgain
 from vbdesk.desk.result.state import ResultState, result_state
-from vbdesk.desk.results.course_actions import CourseActions
+from vbdesk.desk.results.correction_actions import CorrectionActions
 from vbdesk.desk.results.result_state import ResultRemedy, ResultView
 from vbdesk.desk.results.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
@@ -25,7 +25,7 @@ class ResultViewModel(QObject):
         export: writes the result to files.
         look: of reports.
         playback: its sound.
-        course: corrections of the subject's course.
+        corrections: corrections of the subject's course.
         state: what the page shows.
 
     Signals:
@@ -40,9 +40,9 @@ class ResultViewModel(QObject):
         super().__init__(parent)
         self.flow, self._context, self._navigator, self.look = flow, flow.context, flow.navigator, report_look(flow)
         self._screen = flow.screen(self)
-        self.export, self.course = Work(flow.commands), CourseActions(flow)
+        self.export, self.corrections = Work(flow.commands), CorrectionActions(flow)
         self.playback = Playback(flow.tasks, flow.ports.player)
-        for part in (self.export, self.course, self.playback):
+        for part in (self.export, self.corrections, self.playback):
             part.setParent(self)
         self.state = ResultState()
         self._screen.changed.connect(self._show)
@@ -81,14 +81,14 @@ class ResultViewModel(QObject):
     def leave(self) -> None:
         """The page is hidden."""
         self._screen.clear()
-        self.course.forget()
+        self.corrections.forget()
         self.playback.close()
 
     @Slot()
     def correct(self) -> None:
         """Ask what to do about a recording that does not belong into the course."""
         if self.view is not None:
-            self.course.ask(self.view.recording)
+            self.corrections.ask(self.view.recording)
 
     def confirm_voice(self, view: ResultView) -> None:
         """Note that the voice of a recording is that of its subject, even if the comparison doubts it."""

@@ -17,7 +17,7 @@ from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
-from vbdesk.desk.flow.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, SerialTasks, TaskContext, TaskOwner
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.locking.app_lock import AppLock
 from vbdesk.desk.locking.service_keys import ServiceKeys
@@ -82,7 +82,7 @@ class Desk(QObject):
         self._tasks = TaskOwner(self)
         self._program = ProgramFlow(ProgramContext(ports), self._tasks, self)
         self._switching = TaskOwner(self)
-        self._libraries = Lane(self._tasks, self)
+        self._libraries = SerialTasks(self._tasks, self)
         self._profiles: list[Profile] = []
         self._next: Profile | None = None
         self._again = QTimer(self)

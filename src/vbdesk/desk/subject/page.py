@@ -11,8 +11,8 @@ from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.reports.report_menus import FhirBanner, PrintBanner
 from vbdesk.desk.reports.reports import Written
-from vbdesk.desk.results.course_actions import CourseChanged
-from vbdesk.desk.results.course_card import CourseCard
+from vbdesk.desk.results.correction_actions import CorrectionDone
+from vbdesk.desk.results.recording_correction_card import RecordingCorrectionCard
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export import SubjectReport
 from vbdesk.desk.subject.export_card import ExportCard
@@ -67,8 +67,8 @@ class SubjectPage(QWidget):
         self.export_card = ExportCard(view_model)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = FillingStack()
-        self.course_card = CourseCard(view_model.course)
-        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.course_card):
+        self.correction_card = RecordingCorrectionCard(view_model.corrections)
+        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.correction_card):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
@@ -94,10 +94,10 @@ class SubjectPage(QWidget):
         self.charts.moved.connect(self.range.choose_none)
         self.table.opened.connect(view_model.open_recording)
         self.table.acted.connect(view_model.correct)
-        self.course_card.opened.connect(self._on_course_asked)
-        self.course_card.left.connect(self._on_course_left)
-        view_model.course.changed.connect(self._on_course_changed)
-        view_model.course.refused.connect(self._on_course_refused)
+        self.correction_card.opened.connect(self._on_correction_asked)
+        self.correction_card.left.connect(self._on_correction_left)
+        view_model.corrections.changed.connect(self._on_correction_done)
+        view_model.corrections.refused.connect(self._on_correction_refused)
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
         view_model.export.ended.connect(self._on_exported)
@@ -225,7 +225,7 @@ class SubjectPage(QWidget):
             self.charts.show_chart(reading.chart, gradually=True)
         self.title.setText(self.view_model.subject(self.view_model.group_id).words)
         self._show_head(reading)
-        cards = (self.consent_card,) if reading is None else (self.consent_card, self.export_card, self.course_card)
+        cards = (self.consent_card,) if reading is None else (self.consent_card, self.export_card, self.correction_card)
         if self._stack.currentWidget() not in cards:
             self._show_content()
         self._set_enabled(enabled=reading is not None)
@@ -298,24 +298,24 @@ class SubjectPage(QWidget):
         self.export_menu.popup(corner)
 
     @Slot()
-    def _on_course_asked(self) -> None:
+    def _on_correction_asked(self) -> None:
         self.banner.clear()
-        self._stack.setCurrentWidget(self.course_card)
+        self._stack.setCurrentWidget(self.correction_card)
         self._show_keys()
 
     @Slot()
-    def _on_course_left(self) -> None:
+    def _on_correction_left(self) -> None:
         self._show_content()
         self.export_button.setFocus()
 
     @Slot(object)
-    def _on_course_changed(self, changed: CourseChanged) -> None:
+    def _on_correction_done(self, changed: CorrectionDone) -> None:
         self.banner.say(Tone.OK, changed.sentence, changed.undo_action() or close_action(), title=changed.title)
         announce(self, changed.sentence)
 
     @Slot(str)
-    def _on_course_refused(self, sentence: str) -> None:
-        if self._stack.currentWidget() is not self.course_card:
+    def _on_correction_refused(self, sentence: str) -> None:
+        if self._stack.currentWidget() is not self.correction_card:
             self.banner.say(Tone.WARN, sentence, close_action())
 
     @Slot(object)

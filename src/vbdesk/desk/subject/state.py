@@ -29,29 +29,29 @@ class SubjectState:
     age: str = ""
 
 
-def subject_state(course: Snapshot[SubjectData], now: datetime) -> SubjectState:
+def subject_state(snapshot: Snapshot[SubjectData], now: datetime) -> SubjectState:
     """What the page shows."""
-    reading = None if course.value is None else course.value.reading
-    failure = course.unreadable or course.failure
+    reading = None if snapshot.value is None else snapshot.value.reading
+    failure = snapshot.unreadable or snapshot.failure
     why = "" if failure is None else failure.sentence
-    if course.value is None or reading is None:
-        loading = failure is None and not course.answered
-        moving = 0 if course.value is None else course.value.moving
-        return SubjectState(None, loading, _waiting(course, moving), why)
-    read_at = reading.read_at if course.read_at is None else course.read_at
+    if snapshot.value is None or reading is None:
+        loading = failure is None and not snapshot.answered
+        moving = 0 if snapshot.value is None else snapshot.value.moving
+        return SubjectState(None, loading, _waiting(snapshot, moving), why)
+    read_at = reading.read_at if snapshot.read_at is None else snapshot.read_at
     moment = moment_in_sentence(read_at, now)
     stale = joined(why, _("The charts show what was last read, {moment}.", moment=moment)) if why else ""
-    age = _("Read {moment}, asking for newer", moment=moment) if course.asking else age_words(read_at, now)
+    age = _("Read {moment}, asking for newer", moment=moment) if snapshot.asking else age_words(read_at, now)
     return SubjectState(reading, stale=stale, age=age)
 
 
-def _waiting(course: Snapshot[SubjectData], moving: int) -> str:
+def _waiting(snapshot: Snapshot[SubjectData], moving: int) -> str:
     """Why there is nothing to show."""
-    if course.unreadable is not None or course.failure is not None:
+    if snapshot.unreadable is not None or snapshot.failure is not None:
         return _("There is nothing to show until the service answers.")
-    if not course.answered:
+    if not snapshot.answered:
         return _("Reading the trajectory.")
-    if course.pending:
+    if snapshot.pending:
         return _("The trajectory is being computed. It appears here automatically.")
     if moving:
         return ngettext(

@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.reports.report_look import report_look
-from vbdesk.desk.results.course_actions import CourseActions
+from vbdesk.desk.results.correction_actions import CorrectionActions
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.state import SubjectState, arrival, subject_state
@@ -23,7 +23,7 @@ class SubjectViewModel(QObject):
         export: exports the subject.
         look: of reports and charts.
         consent: of the subject.
-        course: corrections of the subject's course.
+        corrections: corrections of the subject's course.
         state: what the page shows.
 
     Signals:
@@ -38,8 +38,12 @@ class SubjectViewModel(QObject):
         super().__init__(parent)
         self.flow, self._context, self._navigator, self.look = flow, flow.context, flow.navigator, report_look(flow)
         self._screen = flow.screen(self)
-        self.export, self.consent, self.course = Work(flow.commands), SubjectConsentViewModel(flow), CourseActions(flow)
-        for part in (self.export, self.consent, self.course):
+        self.export, self.consent, self.corrections = (
+            Work(flow.commands),
+            SubjectConsentViewModel(flow),
+            CorrectionActions(flow),
+        )
+        for part in (self.export, self.consent, self.corrections):
             part.setParent(self)
         self.table = CellTable((_("Recorded"),), self)
         self.state = SubjectState()
@@ -66,14 +70,14 @@ class SubjectViewModel(QObject):
 
     def open(self, group_id: str) -> None:
         """Show another subject."""
-        self.course.forget()
+        self.corrections.forget()
         self.consent.open(group_id)
         self.state = SubjectState()
         self._screen.show(SubjectRead(group_id))
 
     def leave(self) -> None:
         """The page is hidden."""
-        self.course.forget()
+        self.corrections.forget()
         self.consent.open("")
         self._screen.clear()
 
@@ -94,7 +98,7 @@ class SubjectViewModel(QObject):
 
     def correct(self, job_id: str) -> None:
         """Ask what to do about a recording that does not belong into the course."""
-        self.course.ask(RecordingRoute(job_id=job_id, group_id=self.group_id))
+        self.corrections.ask(RecordingRoute(job_id=job_id, group_id=self.group_id))
 
     def record(self) -> None:
         """Record this subject."""

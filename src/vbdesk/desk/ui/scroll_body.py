@@ -16,13 +16,13 @@ class ScrollBody(QWidget):
     def __init__(self) -> None:
         super().__init__()
         content = QWidget()
-        around = QVBoxLayout(content)
+        outer = QVBoxLayout(content)
         self.body = QVBoxLayout()
         self.body.setSpacing(16)
-        around.setContentsMargins(margins(0, 0, SCROLL_BAR, 0))
-        around.addLayout(self.body)
-        around.addStretch(1)
-        self._around, self._area = around, scroll_area(content)
+        outer.setContentsMargins(margins(0, 0, SCROLL_BAR, 0))
+        outer.addLayout(self.body)
+        outer.addStretch(1)
+        self._outer, self._area = outer, scroll_area(content)
         self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -31,7 +31,7 @@ class ScrollBody(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
         if event.type() == QEvent.Type.Resize:  # the same with and without a scroll bar
             bar = self._area.width() - self._area.viewport().width()
-            self._around.setContentsMargins(margins(0, 0, max(0, SCROLL_BAR - bar), 0))
+            self._outer.setContentsMargins(margins(0, 0, max(0, SCROLL_BAR - bar), 0))
         return False
 
 

@@ -147,37 +147,37 @@ class DiagnosticPorts(Protocol):
         """The vault for a profile's kind of secret storage."""
 
 
-def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
+def diagnose(ports: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
     """Check everything; takes seconds, more if a service does not answer. Changes nothing.
 
     Args:
-        around: access to the computer.
+        ports: access to the computer.
         with_hosts: whether the bundle may name the services' hosts.
         read_sounds: whether to read every sound, which takes about a second per hour of sound.
     """
     findings: list[DiagnosticFinding] = []
     facts: dict[str, Any] = {
         "format": BUNDLE_FORMAT,
-        "made_at": format_timestamp(around.clock.now()),
+        "made_at": format_timestamp(ports.clock.now()),
         "program": _program(),
         "computer": _computer(),
     }
-    facts["disk"] = _disk(around, findings)
-    facts["microphones"] = _microphones(around, findings)
-    facts["policy"] = _policy(around, findings)
-    profiles, in_use = _profiles(around, findings)
+    facts["disk"] = _disk(ports, findings)
+    facts["microphones"] = _microphones(ports, findings)
+    facts["policy"] = _policy(ports, findings)
+    profiles, in_use = _profiles(ports, findings)
     facts["keyring"] = _keyring(profiles, findings)
-    examinations = [_ProfileCheck(around, profile, findings, read_sounds) for profile in profiles]
+    examinations = [_ProfileCheck(ports, profile, findings, read_sounds) for profile in profiles]
     facts["profiles"] = [
         {"in_use": profile == in_use, **examination.facts(with_hosts)}
         for profile, examination in zip(profiles, examinations, strict=True)
     ]
     findings.sort(key=lambda finding: finding.profile is not None)  # those of the computer first
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
-    private = _private_words(around, profiles, [word for each in examinations for word in each.known_words])
-    facts["log"] = log_lines(around.data_dir, private)
-    facts["crashes"] = crash_locations(around.data_dir, private)
-    facts["service_log"] = service_log_counts(around.data_dir / "service" / "service.log")
+    private = _private_words(ports, profiles, [word for each in examinations for word in each.known_words])
+    facts["log"] = log_lines(ports.data_dir, private)
+    facts["crashes"] = crash_locations(ports.data_dir, private)
+    facts["service_log"] = service_log_counts(ports.data_dir / "service" / "service.log")
     return Diagnosis(tuple(findings), facts)
 
 
@@ -210,8 +210,8 @@ def _computer() -> dict[str, Any]:
     }
 
 
-def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
-    folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
+def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
+    folder = next((each for each in (ports.data_dir, *ports.data_dir.parents) if each.exists()), Path.cwd())
     usage = shutil.disk_usage(folder if folder.is_dir() else folder.parent)  # Windows refuses a file
     writable = folder.is_dir() and os.access(folder, os.W_OK)
     free = usage.free / 10**9
@@ -224,7 +224,7 @@ def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[st
                 message("{file} is a file, where the recordings need a folder. Move it away.", file=folder),
             )
         )
-    elif not home.exists() and around.data_dir.is_relative_to(home):
+    elif not home.exists() and ports.data_dir.is_relative_to(home):
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
@@ -269,13 +269,13 @@ def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[st
     return {"free_bytes": usage.free, "total_bytes": usage.total, "writable": writable}
 
 
-def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
+def _microphones(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
     if not Path.home().exists():
         told = message("They were not looked for: the sound system would make your home folder, which does not exist.")
         findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.NOTICE, told))
         return None
     try:
-        count = len(around.lister.devices())
+        count = len(ports.lister.devices())
     except DeviceListUnavailable as error:
         findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.MEND, joined(error)))
         return None
@@ -294,19 +294,19 @@ def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> 
     return count
 
 
-def _policy(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> list[str]:
+def _policy(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> list[str]:
     """Names of the entries that the organisation has set."""
-    names = around.policy.entries
+    names = ports.policy.entries
     if names:
         told = message("Your organisation has set: {entries}.", entries=", ".join(names))
         findings.append(DiagnosticFinding(N_("policy"), FindingStatus.GOOD, told))
-    faults = around.policy.faults
+    faults = ports.policy.faults
     findings.extend(DiagnosticFinding(N_("policy"), FindingStatus.MEND, fault) for fault in faults)
     return names
 
 
-def _profiles(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tuple[list[Profile], Profile | None]:
-    store = ProfileStore(around.config_dir)
+def _profiles(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tuple[list[Profile], Profile | None]:
+    store = ProfileStore(ports.config_dir)
     try:
         profiles, in_use = store.all(), store.current()
     except ProfilesUnreadable as error:
@@ -342,13 +342,13 @@ class _ProfileCheck:
     """One profile: its keys, recordings, log and service."""
 
     def __init__(
-        self, around: DiagnosticPorts, profile: Profile, findings: list[DiagnosticFinding], read_sounds: bool
+        self, ports: DiagnosticPorts, profile: Profile, findings: list[DiagnosticFinding], read_sounds: bool
     ) -> None:
-        self._around, self._profile, self._findings = around, profile, findings
+        self._ports, self._profile, self._findings = ports, profile, findings
         self._read_sounds = read_sounds
         self._sound_counts: dict[str, int] | None = None
-        self._folder = library_folder(around.data_dir, profile.profile_id)
-        self._vault = around.vault(profile.secrets)
+        self._folder = library_folder(ports.data_dir, profile.profile_id)
+        self._vault = ports.vault(profile.secrets)
         self.known_words: list[str] = []
 
     def facts(self, with_host: bool) -> dict[str, Any]:
@@ -406,7 +406,7 @@ class _ProfileCheck:
             self._say(N_("recordings"), FindingStatus.GOOD, message("Recordings in good order: {count}.", count=count))
 
     def _library(self, copy: ListCopy) -> LibraryFacts:
-        facts = look_at_library(copy, self._around.clock.now())
+        facts = look_at_library(copy, self._ports.clock.now())
         if not facts.readable:
             self._say(N_("recordings"), FindingStatus.MEND, _DAMAGED)
         if facts.sounds_missing:
@@ -469,7 +469,7 @@ class _ProfileCheck:
     def _check(self, copy: ListCopy, key: bytes, keyring: KeyringReading | None, *, readable: bool = True) -> None:
         """Report what the next opening of the list will find."""
         try:
-            found = check_list(copy, key, self._around.clock, keyring)
+            found = check_list(copy, key, self._ports.clock, keyring)
         except (LibraryKeyWrong, LibraryUnreadable) as error:
             if readable:
                 self._say(N_("recordings"), FindingStatus.MEND, joined(error))
@@ -591,7 +591,7 @@ class _ProfileCheck:
     def _answer(self, base_url: str, credentials: Credentials) -> dict[str, Any]:
         started = time.monotonic()
         try:
-            with self._around.connect(base_url, credentials) as client:
+            with self._ports.connect(base_url, credentials) as client:
                 credits_left = client.account.credits()
                 server_time = client.server_time
         except ClientError as error:
@@ -605,7 +605,7 @@ class _ProfileCheck:
         except ValueError:
             self._say(N_("service"), FindingStatus.MEND, message("Its address is not one. Enter it again."))
             return {"error": "no address"}
-        ahead_s = 0.0 if server_time is None else (self._around.clock.now() - server_time).total_seconds()
+        ahead_s = 0.0 if server_time is None else (self._ports.clock.now() - server_time).total_seconds()
         if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
             minutes = round(abs(ahead_s) / 60)
             told = (
@@ -640,11 +640,11 @@ def _some(names: Sequence[str]) -> str:
     return plural_message("{names}; {count} more", "{names}; {count} more", more, names=first) if more > 0 else first
 
 
-def _private_words(around: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
+def _private_words(ports: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
     """Private words of this computer, which must not be in the bundle's log lines."""
 
     def words() -> Iterator[str]:
-        yield from (str(around.data_dir), str(Path.home()), Path.home().name, platform.node())
+        yield from (str(ports.data_dir), str(Path.home()), Path.home().name, platform.node())
         for profile in profiles:
             yield from (profile.name, profile.account_id, profile.profile_id, profile.base_url or "")
             yield urlsplit(profile.base_url or "").hostname or ""

@@ -198,7 +198,7 @@ def _connect(copy: ListCopy) -> sqlite3.Connection:
 
 
 def _read(database: sqlite3.Connection, facts: LibraryFacts, sounds: frozenset[str], now: datetime) -> LibraryFacts:
-    (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    (result,) = database.execute("PRAGMA quick_check(1)").fetchone()
     (schema_version,) = database.execute("SELECT schema_version FROM library").fetchone()
     states = dict(database.execute("SELECT state, COUNT(*) FROM recordings GROUP BY state").fetchall())
     (asked,) = database.execute("SELECT COUNT(*) FROM pending WHERE asked_at IS NOT NULL").fetchone()
@@ -208,7 +208,7 @@ def _read(database: sqlite3.Connection, facts: LibraryFacts, sounds: frozenset[s
     requests = dict(database.execute(query, (since,)).fetchall())
     return replace(
         facts,
-        readable=verdict == "ok",
+        readable=result == "ok",
         schema_version=int(schema_version),
         counts={str(state): states.get(state, 0) for state in OutboxState},
         asked=asked,

@@ -138,12 +138,12 @@ class SpeakerComparison:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._gate = threading.Lock()
+        self._lock = threading.Lock()
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
     def compare(self, audio: TakeAudio, group_id: str, version_of: str | None = None) -> SpeakerSimilarity:
         """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""
-        with self._gate:
+        with self._lock:
             without = self._versions(version_of)
             listed = self._library.list(ItemFilter(group_id=group_id))
             counted = (item for item in listed if not item.excluded and not raises_question(item))

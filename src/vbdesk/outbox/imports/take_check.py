@@ -73,7 +73,7 @@ class CheckRow:
     """
 
     name: RowName
-    verdict: CheckRating
+    rating: CheckRating
     value: float | None
     unit: str
     low: float | None
@@ -306,7 +306,7 @@ def kept_fault(duration_s: float, quality: Mapping[str, Any]) -> tuple[str, bool
     length = _length(duration_s, check_texts())
     if quality.get("silence") in (Silence.MUTED, Silence.SILENT):
         return silence_sentence(Silence(quality["silence"])), True
-    if length.verdict is CheckRating.FAIL:
+    if length.rating is CheckRating.FAIL:
         return joined(texts.refused, length.sentence), True
     figures = TakeFigures.stored(quality)
     if quality.get("overall") != "bad" or figures is None:
@@ -346,10 +346,10 @@ def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
     if duration_s > MAX_DURATION_S:
         limit_text = _filled(most.limit, limit_minutes=MAX_DURATION_S / 60)
         return CheckRow("Length", CheckRating.FAIL, duration_s, "s", low, high, limit_text, most.fail, most.missed)
-    verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
-    sentence = _sentence(words, verdict, value=whole(duration_s), limit=MIN_DURATION_S)
+    rating = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
+    sentence = _sentence(words, rating, value=whole(duration_s), limit=MIN_DURATION_S)
     limit_text = _filled(words.limit, limit=MIN_DURATION_S)
-    return CheckRow("Length", verdict, duration_s, "s", low, high, limit_text, sentence, _missed(words, verdict))
+    return CheckRow("Length", rating, duration_s, "s", low, high, limit_text, sentence, _missed(words, rating))
 
 
 def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
@@ -361,10 +361,10 @@ def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
         sentence = _filled(few.fail, value=whole(value), limit=limit)
         return CheckRow("Speech", CheckRating.FAIL, value, "s", limit, None, limit_text, sentence, few.missed)
     words, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
-    verdict = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=whole(value) / 100, limit=limit / 100)
+    rating = _at_least(value, limit, words.watch_span)
+    sentence = _sentence(words, rating, value=whole(value) / 100, limit=limit / 100)
     limit_text = _filled(words.limit, limit=limit / 100)
-    return CheckRow("Speech", verdict, value, "%", limit, None, limit_text, sentence, _missed(words, verdict))
+    return CheckRow("Speech", rating, value, "%", limit, None, limit_text, sentence, _missed(words, rating))
 
 
 def _clarity(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
@@ -373,34 +373,34 @@ def _clarity(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
     limit_text = _filled(words.limit, limit=limit)
     if value is None:
         return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
-    verdict = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=whole(value), limit=limit)
-    return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence, _missed(words, verdict))
+    rating = _at_least(value, limit, words.watch_span)
+    sentence = _sentence(words, rating, value=whole(value), limit=limit)
+    return CheckRow("Clarity", rating, value, "", limit, None, limit_text, sentence, _missed(words, rating))
 
 
 def _clipping(figures: TakeFigures, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.clipping.clipped_percent_above
     value = figures.clipped_percent
-    verdict = _at_least(-value, -limit - words.watch_span, words.watch_span)
-    sentence = _sentence(words, verdict, value=value / 100, limit=limit / 100)
+    rating = _at_least(-value, -limit - words.watch_span, words.watch_span)
+    sentence = _sentence(words, rating, value=value / 100, limit=limit / 100)
     limit_text = _filled(words.limit, limit=limit / 100)
-    return CheckRow("Clipping", verdict, value, "%", None, limit, limit_text, sentence, _missed(words, verdict))
+    return CheckRow("Clipping", rating, value, "%", None, limit, limit_text, sentence, _missed(words, rating))
 
 
 def _loudness(figures: TakeFigures, words: LoudnessTexts) -> CheckRow:
     limit = quality_rules().issues.low_level.speech_dbfs_below
     value = -math.inf if figures.rms_dbfs is None else figures.rms_dbfs
-    verdict = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=value, limit=limit)
-    missed = _missed(words, verdict)
+    rating = _at_least(value, limit, words.watch_span)
+    sentence = _sentence(words, rating, value=value, limit=limit)
+    missed = _missed(words, rating)
     if value > words.high_dbfs:
-        verdict, sentence = CheckRating.WATCH, _filled(words.watch_high)
+        rating, sentence = CheckRating.WATCH, _filled(words.watch_high)
     limit_text = _filled(words.limit, limit=limit, high=words.high_dbfs)
-    return CheckRow("Loudness", verdict, figures.rms_dbfs, "dB", limit, words.high_dbfs, limit_text, sentence, missed)
+    return CheckRow("Loudness", rating, figures.rms_dbfs, "dB", limit, words.high_dbfs, limit_text, sentence, missed)
 
 
-def _missed(words: RowTexts, verdict: CheckRating) -> str:
-    return words.missed if verdict is CheckRating.FAIL else ""
+def _missed(words: RowTexts, rating: CheckRating) -> str:
+    return words.missed if rating is CheckRating.FAIL else ""
 
 
 def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
@@ -409,8 +409,8 @@ def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
     return CheckRating.WATCH if value < limit + watch_span else CheckRating.PASS
 
 
-def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> Message:
-    text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[verdict]
+def _sentence(words: RowTexts, rating: CheckRating, **values: float) -> Message:
+    text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[rating]
     return _filled(text, **values)
 
 
@@ -421,10 +421,10 @@ def _filled(text: str, **values: float) -> Message:
 
 def _overall_rating(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
     """The worst row determines the rating; of several, the first."""
-    failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
+    failing = next((row for row in rows if row.rating is CheckRating.FAIL), None)
     if failing is not None:
         return "bad", joined(texts.bad, failing.sentence)
-    doubtful = next((row for row in rows if row.verdict is CheckRating.WATCH), None)
+    doubtful = next((row for row in rows if row.rating is CheckRating.WATCH), None)
     if doubtful is not None:
         return "watch", joined(texts.watch, doubtful.sentence)
     return "good", texts.good

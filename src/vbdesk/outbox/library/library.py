@@ -385,7 +385,7 @@ class Library(RecordingList):
         moved_s = (moment - item.recorded_at).total_seconds()
         self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def erase_from_course(self, take_id: str, reason: CorrectionReason) -> int | None:
+    def erase_from_trajectory(self, take_id: str, reason: CorrectionReason) -> int | None:
         """Take a recording out of its subject's course, and move it to the trash.
 
         Returns:

@@ -83,7 +83,7 @@ def aggregate_name(group_id: str) -> str:
     return f"aggregate/{group_id}"
 
 
-def course_name(group_id: str) -> str:
+def trajectory_name(group_id: str) -> str:
     """The name under which the recordings of a subject's course are stored."""
     return f"course/{group_id}"
 

@@ -14,13 +14,13 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.response_cache import course_name
+from vbdesk.outbox.library.response_cache import trajectory_name
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.results.subject_history import in_course, is_newer, left_and_joined
+from vbdesk.outbox.results.subject_history import in_trajectory, is_newer, left_and_joined
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class _TrajectoryJobs:
     """What a stored trajectory says about the number of recordings."""
 
     read_at: datetime
@@ -34,7 +34,7 @@ class RecordingCounts:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._courses: dict[str, _Course] = {}
+        self._trajectories: dict[str, _TrajectoryJobs] = {}
         self._listed: dict[str, tuple[int, datetime]] = {}
 
     def listed(self, done_jobs: Mapping[str, int], at: datetime, *, stored: bool = False) -> None:
@@ -49,9 +49,9 @@ class RecordingCounts:
         """Store what a new trajectory says, so that no list has to read the whole of it."""
         jobs = [point.job_id for point in read.data_points]
         body = json.dumps({"jobs": jobs, "done": read.done_job_count})
-        self._library.responses.keep(course_name(read.group_id), body.encode())
+        self._library.responses.keep(trajectory_name(read.group_id), body.encode())
         with self._lock:
-            self._courses.pop(read.group_id, None)
+            self._trajectories.pop(read.group_id, None)
 
     def of(self, group_id: str) -> int:
         """The number of one subject."""
@@ -75,14 +75,14 @@ class RecordingCounts:
 
     def current(self, group_id: str, items: Iterable[RecordingItem], read_at: datetime | None) -> list[RecordingItem]:
         """Those recordings of this computer that count: the trajectory of `read_at` lists them, or is older."""
-        mine, course = in_course(items), self._course(group_id, read_at)
-        if course is None:
+        mine, trajectory = in_trajectory(items), self._trajectory(group_id, read_at)
+        if trajectory is None:
             return mine
-        joined = left_and_joined(group_id, self._library.corrections.all(), course.read_at)[1]
+        joined = left_and_joined(group_id, self._library.corrections.all(), trajectory.read_at)[1]
         return [
             item
             for item in mine
-            if item.job_id in course.jobs or item.job_id in joined or item.updated_at > course.read_at
+            if item.job_id in trajectory.jobs or item.job_id in joined or item.updated_at > trajectory.read_at
         ]
 
     def _count(
@@ -92,35 +92,37 @@ class RecordingCounts:
         read_at: datetime | None,
         entries: Sequence[Correction],
     ) -> int:
-        course, mine = self._course(group_id, read_at), in_course(items)
+        trajectory, mine = self._trajectory(group_id, read_at), in_trajectory(items)
         with self._lock:
             listed = self._listed.get(group_id)
-        if listed is not None and (course is None or listed[1] > course.read_at):
+        if listed is not None and (trajectory is None or listed[1] > trajectory.read_at):
             return _from_list(group_id, *listed, mine, entries)
-        left, joined = left_and_joined(group_id, entries, None if course is None else course.read_at)
-        jobs = set() if course is None else set(course.jobs) - left
-        newer = {item.job_id or item.take_id for item in mine if course is None or item.updated_at > course.read_at}
-        older = 0 if course is None else max(0, course.done - len(course.jobs))
+        left, joined = left_and_joined(group_id, entries, None if trajectory is None else trajectory.read_at)
+        jobs = set() if trajectory is None else set(trajectory.jobs) - left
+        newer = {
+            item.job_id or item.take_id for item in mine if trajectory is None or item.updated_at > trajectory.read_at
+        }
+        older = 0 if trajectory is None else max(0, trajectory.done - len(trajectory.jobs))
         return len(jobs | joined.keys() | newer) + older
 
-    def _course(self, group_id: str, read_at: datetime | None) -> _Course | None:
+    def _trajectory(self, group_id: str, read_at: datetime | None) -> _TrajectoryJobs | None:
         """What the trajectory that was read at `read_at` says."""
         if read_at is None:
             return None
         with self._lock:
-            known = self._courses.get(group_id)
+            known = self._trajectories.get(group_id)
         if known is None or known.read_at != read_at:
             known = self._read(group_id, read_at)
             if known is not None:
                 with self._lock:
-                    self._courses[group_id] = known
+                    self._trajectories[group_id] = known
         return known
 
-    def _read(self, group_id: str, read_at: datetime) -> _Course | None:
-        kept = self._library.responses.read(course_name(group_id))
+    def _read(self, group_id: str, read_at: datetime) -> _TrajectoryJobs | None:
+        kept = self._library.responses.read(trajectory_name(group_id))
         if kept is not None and kept[1] >= read_at:
             document = json.loads(kept[0])
-            return _Course(read_at, frozenset(document["jobs"]), document["done"])
+            return _TrajectoryJobs(read_at, frozenset(document["jobs"]), document["done"])
         with self._library.responses.without_erasure():
             stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
             try:
@@ -130,7 +132,7 @@ class RecordingCounts:
             if read is None:
                 return None
             self.keep(read)
-        return _Course(read_at, frozenset(point.job_id for point in read.data_points), read.done_job_count)
+        return _TrajectoryJobs(read_at, frozenset(point.job_id for point in read.data_points), read.done_job_count)
 
 
 def _from_list(

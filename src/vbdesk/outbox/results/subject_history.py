@@ -56,7 +56,7 @@ def left_and_joined(
     return frozenset(left), joined
 
 
-def in_course(items: Iterable[RecordingItem]) -> list[RecordingItem]:
+def in_trajectory(items: Iterable[RecordingItem]) -> list[RecordingItem]:
     """The recordings of this computer that have a result and count in their subject's course."""
     return [
         item
@@ -72,7 +72,7 @@ def corrected(
     left, joined = left_and_joined(read.group_id, entries, read_at)
     points = [point for point in read.data_points if point.job_id not in left]
     known = {point.job_id for point in points}
-    more = [point for point in _joined_points(joined, in_course(items)) if point.job_id not in known]
+    more = [point for point in _joined_points(joined, in_trajectory(items)) if point.job_id not in known]
     if not more and len(points) == len(read.data_points):
         return read
     away = len(read.data_points) - len(points)
@@ -91,7 +91,7 @@ def with_results(
 
     Without a trajectory, the results of this computer alone; None without any.
     """
-    mine = in_course(items)
+    mine = in_trajectory(items)
     if read is None:
         left, joined = left_and_joined(group_id, entries, read_at)
         points = [point_of(item) for item in mine if item.job_id not in left]

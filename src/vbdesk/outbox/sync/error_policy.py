@@ -72,10 +72,10 @@ class NeedsAttention:
     fix: Fix
 
 
-Verdict = Unreachable | HoldQueue | RetryLater | RateLimitPause | NeedsAttention
+ErrorAction = Unreachable | HoldQueue | RetryLater | RateLimitPause | NeedsAttention
 
 
-def classify(error: ClientError) -> Verdict:
+def classify(error: ClientError) -> ErrorAction:
     """Decide what to do about `error`."""
     match error:
         case Unauthorized():

@@ -52,7 +52,7 @@ class FindHandedOver:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectCourse:
+class SendCorrection:
     """Do the next step of a correction."""
 
     entry: Correction
@@ -70,7 +70,7 @@ class ReadCredits:
     """Read the balance; with an empty queue this also tests the connection."""
 
 
-SyncTask = SendRecording | FindLostJob | PollJob | FindHandedOver | CorrectCourse | ReadSubject | ReadCredits
+SyncTask = SendRecording | FindLostJob | PollJob | FindHandedOver | SendCorrection | ReadSubject | ReadCredits
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,15 @@ class SendingLimits:
 
     Attributes:
         sends_s: seconds until recordings may be sent; infinite: until something changes.
-        by_hand: whether only recordings that a person has released are sent.
+        manual: whether only recordings that a person has released are sent.
         only_credits_s: seconds until the balance may be read, if nothing else is allowed; None if all is allowed.
-        heard: whether the service has answered on this connection; if not, a send reads the balance first.
+        answered: whether the service has answered on this connection; if not, a send reads the balance first.
     """
 
     sends_s: float = 0.0
-    by_hand: bool = False
+    manual: bool = False
     only_credits_s: float | None = None
-    heard: bool = True
+    answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +118,18 @@ class Planner:
         self,
         events: list[PendingEvent],
         handed_over: list[PendingEvent],
-        gate: SendingLimits,
+        limits: SendingLimits,
         corrections: Sequence[Correction] = (),
     ) -> tuple[SyncTask | None, float]:
         """The most urgent task that is due, or None and the seconds until the next one."""
         now = self._clock.monotonic()
-        if gate.only_credits_s is not None:
-            planned = [_Planned((0, 0.0), max(gate.only_credits_s, self._room_s(Bucket.GENERAL, now)), ReadCredits())]
+        if limits.only_credits_s is not None:
+            planned = [_Planned((0, 0.0), max(limits.only_credits_s, self._room_s(Bucket.GENERAL, now)), ReadCredits())]
         else:
             planned = [
                 *self._polls_of(events, now),
-                *self._searches_of(events, gate, now),
-                *self._sends_of(events, gate, now),
+                *self._searches_of(events, limits, now),
+                *self._sends_of(events, limits, now),
                 *self._corrections_of(corrections, now),
                 *self._reads(events, handed_over, now),
             ]
@@ -150,15 +150,15 @@ class Planner:
 
     # State changes
 
-    def polled(self, event: PendingEvent, *, taken: bool = False, odd: bool = False) -> None:
-        """A job was polled, or has just been accepted (`taken`); `odd`: its answer was invalid."""
+    def polled(self, event: PendingEvent, *, taken: bool = False, invalid: bool = False) -> None:
+        """A job was polled, or has just been accepted (`taken`); `invalid`: its answer was invalid."""
         now = self._clock.monotonic()
         shortest, longest = POLL_INTERVAL_S
         interval = self._polls.get(event.take_id, (shortest, 0.0))[0]
         self._polls[event.take_id] = (min(interval * POLL_GROWTH, longest), now + interval)
         if taken:
             self._polls[event.take_id] = (shortest, now + shortest)
-        elif odd:
+        elif invalid:
             self._polls[event.take_id] = (longest, now + CREDITS_EVERY_S)
         else:
             self._polled_at = now
@@ -226,9 +226,9 @@ class Planner:
                 due = self._polls.setdefault(event.take_id, (POLL_INTERVAL_S[0], now))[1]
                 yield _Planned((0, due), max(due - now, room_s), PollJob(event))
 
-    def _searches_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
+    def _searches_of(self, events: list[PendingEvent], limits: SendingLimits, now: float) -> Iterator[_Planned]:
         """Searches for lost answers. A submission that was named to the service is sent again instead."""
-        sends_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
+        sends_s = max(limits.sends_s, self._room_s(Bucket.ANALYZE, now))
         room_s = self._room_s(Bucket.GENERAL, now, leave=ROOM_FOR_PAGES[Bucket.GENERAL] // 2)
         for event in events:
             if event.asked_at is not None and not event.follows:
@@ -239,13 +239,13 @@ class Planner:
                 wait_s = max(due - now, room_s, self._until(event.not_before))
                 yield _Planned((1, due), max(wait_s, sends_s) if event.named else wait_s, FindLostJob(event))
 
-    def _sends_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
+    def _sends_of(self, events: list[PendingEvent], limits: SendingLimits, now: float) -> Iterator[_Planned]:
         """Recordings as `upload_order` says."""
-        room_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
+        room_s = max(limits.sends_s, self._room_s(Bucket.ANALYZE, now))
         for place, event in enumerate(sendable(events)):
-            if gate.by_hand and not event.released:
+            if limits.manual and not event.released:
                 continue
-            search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared or not gate.heard else 0.0
+            search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared or not limits.answered else 0.0
             yield _Planned(
                 (urgency(event), place),
                 max(room_s, search_s, self._until(event.not_before)),
@@ -255,7 +255,7 @@ class Planner:
     def _corrections_of(self, corrections: Sequence[Correction], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)
         for entry in corrections:
-            yield _Planned((5, entry.number), max(room_s, self._until(entry.not_before)), CorrectCourse(entry))
+            yield _Planned((5, entry.number), max(room_s, self._until(entry.not_before)), SendCorrection(entry))
 
     def _reads(self, events: list[PendingEvent], handed_over: list[PendingEvent], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)

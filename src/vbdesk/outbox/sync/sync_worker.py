@@ -32,7 +32,7 @@ from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, SyncStatus, connectivity_after
-from vbdesk.outbox.sync.course_steps import CourseSteps
+from vbdesk.outbox.sync.correction_handler import CorrectionHandler
 from vbdesk.outbox.sync.error_policy import (
     HoldQueue,
     NeedsAttention,
@@ -47,13 +47,13 @@ from vbdesk.outbox.sync.forecast import Forecast, MeasuredDurations, QueuedRecor
 from vbdesk.outbox.sync.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.sync.planning import (
     CREDITS_EVERY_S,
-    CorrectCourse,
     FindHandedOver,
     FindLostJob,
     Planner,
     PollJob,
     ReadCredits,
     ReadSubject,
+    SendCorrection,
     SendingLimits,
     SendRecording,
     SyncTask,
@@ -122,7 +122,7 @@ class SyncWorker:
         self._handlers = TaskHandlers(
             library, results, self._queue, self._connection, self._planner, self._clock, self._measured
         )
-        self._course_steps = CourseSteps(library.corrections, self._connection, self._planner, self._clock)
+        self._correction_handler = CorrectionHandler(library.corrections, self._connection, self._planner, self._clock)
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)
         self._queue_status = QueueStatus(self._clock, on_status)
@@ -315,7 +315,7 @@ class SyncWorker:
     def _sending_limits(self) -> SendingLimits:
         if self._queue_status.fix is Fix.ENTER_KEY:
             return SendingLimits(only_credits_s=self._queue_status.probe_in_s)
-        return SendingLimits(self._send_delay_s(), self._sends_manually(), heard=self._connection.answered)
+        return SendingLimits(self._send_delay_s(), self._sends_manually(), answered=self._connection.answered)
 
     def _send_delay_s(self) -> float:
         blocked = self._library.store.sending_blocked or self._library.settings().paused
@@ -364,8 +364,8 @@ class SyncWorker:
         except Exception:  # a bug in one recording must not stop the others
             reason = message("Something unexpected went wrong with this recording. It is kept and can be sent again.")
             self._mark_failed(event, reason, Fix.TRY_AGAIN)
-            if isinstance(task, CorrectCourse):
-                self._course_steps.postpone(task.entry)
+            if isinstance(task, SendCorrection):
+                self._correction_handler.postpone(task.entry)
 
     def _after(self, interruption: Exception) -> datetime | None:
         """When to retry an interrupted recording; without budget, an immediate retry would be useless."""
@@ -384,8 +384,8 @@ class SyncWorker:
                 self._handlers.poll_job(event)
             case FindHandedOver(event):
                 self._handlers.find_handed_over(event)
-            case CorrectCourse(entry):
-                self._course_steps.run(entry)
+            case SendCorrection(entry):
+                self._correction_handler.run(entry)
             case ReadSubject(group_id):
                 self._handlers.read_subject(group_id)
             case ReadCredits():
@@ -407,20 +407,20 @@ class SyncWorker:
     def _on_client_error(self, error: ClientError, event: PendingEvent | None) -> None:
         """Apply the policy for `error` to the queue, and to the recording that was being sent, if any."""
         self._queue_status.release(Fix.UNLOCK_KEYRING)  # the service was tried, so there is a key
-        verdict = classify(error)
-        if isinstance(verdict, Unreachable):
+        action = classify(error)
+        if isinstance(action, Unreachable):
             self._set_unreachable(error)
-        elif isinstance(verdict, HoldQueue):
-            self._begin_hold(verdict)
+        elif isinstance(action, HoldQueue):
+            self._begin_hold(action)
         elif isinstance(error, RateLimited):
             pause = "a minute" if error.retry_after_s is None else f"{error.retry_after_s:.0f} s"
             log.warning("The service asks for a pause of %s although we kept within the plan", pause)
         self._publish_status()
         if event is None:
             return
-        match verdict:
+        match action:
             case NeedsAttention():
-                self._queue.need_attention(event, verdict.sentence, verdict.fix)
+                self._queue.need_attention(event, action.sentence, action.fix)
             case RetryLater(upload_again):
                 if upload_again:
                     self._queue.forget_upload(event)

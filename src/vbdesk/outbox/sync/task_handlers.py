@@ -164,7 +164,7 @@ class TaskHandlers:
             self._queue.need_attention(event, reason, Fix.TRY_AGAIN)
             return
         except UnexpectedAnswer:
-            self._planner.polled(event, odd=True)
+            self._planner.polled(event, invalid=True)
             raise
         if self._queue.apply_job(event, job):
             self._planner.ended(event)

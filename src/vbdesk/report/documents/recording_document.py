@@ -13,10 +13,10 @@ from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
 from vbdesk.report.documents.caution import caution_text, caution_title, compared_text, flagged_text
-from vbdesk.report.documents.course import course
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
+from vbdesk.report.documents.trajectory_section import trajectory_section
 from vbdesk.report.narrative import narrative_of
 from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, with_unit
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
@@ -53,7 +53,7 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
         "quality_title": _("Recording quality"),
         "quality_notes": " ".join((*said.issues, *said.advice)) if said.issues else "",
         "sign_off": sign_off(subject.options),
-        "course": course(subject.record, subject.options, subject.signals),
+        "course": trajectory_section(subject.record, subject.options, subject.signals),
         "narrative": _narrative(subject),
         "features": _features(subject),
         "metrics": _metrics(subject),

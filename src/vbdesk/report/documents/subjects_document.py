@@ -9,10 +9,10 @@ from vbdesk.language import _, formats, isolated, message, ngettext
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import attached_tables
 from vbdesk.report.documents.caution import caution_text, caution_title
-from vbdesk.report.documents.course import course, recordings_table
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportOptions, report_input
 from vbdesk.report.documents.table_cell import cell, cell_of_level
+from vbdesk.report.documents.trajectory_section import recordings_table, trajectory_section
 from vbdesk.report.reader_words import label_word
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.time_format import format_moment, format_short_moment
@@ -68,7 +68,7 @@ def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> d
         "name": isolated(record.group_id),
         "line": isolated(options.subject_line) if alone else "",
         "facts": [{"label": label, "value": value} for label, value in facts],
-        "course": course(record, options, signals),
+        "course": trajectory_section(record, options, signals),
         "tables": [recordings_table(record, options, signals)],
     }
 

@@ -202,6 +202,6 @@ def embedded_origin(context: Context) -> Starlette | None:
     """Create the application that receives uploads; None where callers upload to a cloud store."""
     if not isinstance(context.addresses, EmbeddedAddresses):
         return None
-    gate, origins = StoredUploads(context.database), context.settings.cors_origins
+    uploads, origins = StoredUploads(context.database), context.settings.cors_origins
     signer = context.addresses.signer
-    return create_storage_app(context.storage, signer, context.clock, gate, context.disk.require, origins)
+    return create_storage_app(context.storage, signer, context.clock, uploads, context.disk.require, origins)

@@ -80,12 +80,12 @@ def create_storage_app(
     store: ObjectStore,
     signer: UploadSigner,
     clock: Clock,
-    gate: UploadGate,
+    uploads: UploadGate,
     take: TakeBytes = take_all,
     cors_origins: Collection[str] = (),
 ) -> Starlette:
     """Create the ASGI application; `take` may refuse bytes for lack of space; pages of `cors_origins` may PUT."""
-    origin = _Origin(store, signer, clock, gate, take)
+    origin = _Origin(store, signer, clock, uploads, take)
     app = _StorageApp(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={
@@ -107,7 +107,7 @@ class _Origin:
     store: ObjectStore
     signer: UploadSigner
     clock: Clock
-    gate: UploadGate
+    uploads: UploadGate
     take: TakeBytes
     under_way: Counter[str] = field(default_factory=Counter)
 
@@ -123,7 +123,7 @@ class _Origin:
         announced = request.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > most:
             raise _too_large()
-        if not await run_in_threadpool(self.gate.admits, key):
+        if not await run_in_threadpool(self.uploads.admits, key):
             raise _address_ended()
         if await run_in_threadpool(self.store.exists, key):
             raise await run_in_threadpool(self._written_already, key)
@@ -159,10 +159,10 @@ class _Origin:
 
     def _store(self, key: str, spool: Spool) -> None:
         """Store the file; refuse or delete it if its account was erased during the upload."""
-        if not self.gate.admits(key):
+        if not self.uploads.admits(key):
             raise _address_ended()
         self.store.adopt(key, spool.path)
-        if not self.gate.note_stored(key, spool.size):
+        if not self.uploads.note_stored(key, spool.size):
             self.store.delete(key)
             raise _address_ended()
 

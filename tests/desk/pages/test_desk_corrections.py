@@ -12,7 +12,7 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.result.page import ResultPage
-from vbdesk.desk.results.course_actions import CorrectionRead, CourseChange
+from vbdesk.desk.results.correction_actions import CorrectionChoice, CorrectionRead
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
@@ -88,7 +88,7 @@ def open_subject(workspace, qtbot):
 
 
 def answer(page, qtbot, change, subject="", reason="wrong person"):
-    card = page.course_card
+    card = page.correction_card
     qtbot.waitUntil(lambda: card.isVisible())
     card.choice.option(change.value).click()
     if subject:
@@ -106,11 +106,11 @@ def sentences(workspace):
 def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(course, workspace, open_result, qtbot):
     page = open_result(job_id=course[0], group_id=A)
     page.correct_button.click()
-    answer(page, qtbot, CourseChange.MOVE, B)
+    answer(page, qtbot, CorrectionChoice.MOVE, B)
     qtbot.waitUntil(lambda: f" Moved to {B}. The service gets this correction" in page.banner.words())
     assert page.banner.words().startswith(f"{A}: Recording of ")
     qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
-    assert page.course_card.isHidden()
+    assert page.correction_card.isHidden()
     take_id = page.view_model.view.recording.take_id
     assert workspace.library.get(take_id).group_id == B
     assert (AuditAction.MOVED, "wrong person") in sentences(workspace)
@@ -123,18 +123,18 @@ def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(cours
 def test_the_card_asks_for_the_subject_and_says_why_something_is_refused(course, workspace, open_result, qtbot):
     page = open_result(job_id=course[0], group_id=A)
     page.correct_button.click()
-    answer(page, qtbot, CourseChange.MOVE)
-    assert page.course_card.fault.text() == "Enter the subject that the recording belongs to."
-    page.course_card.reason.setCurrentIndex(-1)
-    page.course_card.subject.setText(B)
-    page.course_card.go.click()
-    assert page.course_card.fault.text() == "Choose why: the reason is kept in the audit log."
-    page.course_card.reason.setCurrentIndex(0)
+    answer(page, qtbot, CorrectionChoice.MOVE)
+    assert page.correction_card.fault.text() == "Enter the subject that the recording belongs to."
+    page.correction_card.reason.setCurrentIndex(-1)
+    page.correction_card.subject.setText(B)
+    page.correction_card.go.click()
+    assert page.correction_card.fault.text() == "Choose why: the reason is kept in the audit log."
+    page.correction_card.reason.setCurrentIndex(0)
     for subject, words in (("--", "at least one letter"), (A, "belongs to ward4-0172 already")):
-        page.course_card.subject.setText(subject)
-        page.course_card.go.click()
-        qtbot.waitUntil(lambda words=words: words in page.course_card.fault.text())
-    assert page.course_card.isVisible()
+        page.correction_card.subject.setText(subject)
+        page.correction_card.go.click()
+        qtbot.waitUntil(lambda words=words: words in page.correction_card.fault.text())
+    assert page.correction_card.isVisible()
     assert page.banner.isHidden()
     assert workspace.library.corrections.all() == []
 
@@ -144,17 +144,17 @@ def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(co
     assert "3 recordings" in page.sentence.text()
     page.view.option("table").click()
     page.table.acted.emit(course[1])
-    answer(page, qtbot, CourseChange.EXCLUDE, reason="unusual circumstances")
+    answer(page, qtbot, CorrectionChoice.EXCLUDE, reason="unusual circumstances")
     qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
     assert page.view_model.reading.chart.jobs == (course[0], course[2]) or set(page.view_model.reading.chart.jobs) == {
         course[0],
         course[2],
     }
-    assert all(len(sign.course.t) == 0 for sign in page.view_model.reading.chart.signs)  # no estimate with it
+    assert all(len(sign.estimates.t) == 0 for sign in page.view_model.reading.chart.signs)  # no estimate with it
     assert page.view_model.table.rowCount() == 3  # it is still listed, as excluded
-    qtbot.waitUntil(page.course_card.isHidden)
+    qtbot.waitUntil(page.correction_card.isHidden)
     page.table.acted.emit(course[1])
-    answer(page, qtbot, CourseChange.PUT_BACK)
+    answer(page, qtbot, CorrectionChoice.PUT_BACK)
     qtbot.waitUntil(lambda: "3 recordings" in page.sentence.text())
     assert (AuditAction.PUT_BACK, "correction was a mistake") in sentences(workspace)
 
@@ -184,11 +184,11 @@ def test_the_recording_asked_about_last_is_the_one_that_is_corrected(
     page.table.acted.emit(course[0])
     qtbot.waitUntil(asking.is_set)
     page.table.acted.emit(course[1])
-    qtbot.waitUntil(page.course_card.isVisible)
+    qtbot.waitUntil(page.correction_card.isVisible)
     go_on.set()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
-    answer(page, qtbot, CourseChange.EXCLUDE, reason="unusual circumstances")
+    answer(page, qtbot, CorrectionChoice.EXCLUDE, reason="unusual circumstances")
     qtbot.waitUntil(lambda: len(workspace.library.corrections.all()) == 1)
     assert workspace.library.corrections.all()[0].member.job_ids == (course[1],)
 
@@ -204,13 +204,13 @@ def test_a_page_that_was_left_asks_nothing_about_its_recording_any_more(
     go_on.set()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
-    assert page.course_card.isHidden()
+    assert page.correction_card.isHidden()
 
 
 def test_a_recording_that_only_the_service_has_can_be_corrected_too(course, workspace, open_subject, qtbot):
     page = open_subject(A, 3)
     page.table.acted.emit(course[2])
-    answer(page, qtbot, CourseChange.MOVE, B)
+    answer(page, qtbot, CorrectionChoice.MOVE, B)
     qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
     [entry] = workspace.library.corrections.due()
     assert (entry.member.job_ids, entry.source, entry.target) == ((course[2],), A, B)
@@ -222,12 +222,12 @@ def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(
     page = open_result(job_id=course[0], group_id=A)
     take_id = page.view_model.view.recording.take_id
     page.correct_button.click()
-    card = page.course_card
+    card = page.correction_card
     qtbot.waitUntil(card.isVisible)
-    card.choice.option(CourseChange.ERASE.value).click()
+    card.choice.option(CorrectionChoice.ERASE.value).click()
     assert "go to the trash for 7 days" in card.sentence.text()
     assert "The service keeps its analysis: it offers no way to delete one." in card.sentence.text()
-    answer(page, qtbot, CourseChange.ERASE, reason="on request of the person")
+    answer(page, qtbot, CorrectionChoice.ERASE, reason="on request of the person")
     qtbot.waitUntil(lambda: " Moved to the trash" in page.banner.words())
     assert page.banner.words().startswith(f"{A}: Recording of ")
     assert workspace.library.trash.holds(take_id)
@@ -244,16 +244,16 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
     page.list.select_key(take_id)
     qtbot.waitUntil(page.bar.button("correct").isVisible)
     page.bar.button("correct").click()
-    answer(page, qtbot, CourseChange.MOVE, B)
-    qtbot.waitUntil(lambda: f" Moved to {B}." in page.course_notice.words())
-    assert page.course_notice.words().startswith(f"{A}: Recording of ")
+    answer(page, qtbot, CorrectionChoice.MOVE, B)
+    qtbot.waitUntil(lambda: f" Moved to {B}." in page.correction_notice.words())
+    assert page.correction_notice.words().startswith(f"{A}: Recording of ")
 
     def happening():
         row = next(row for row in page.view_model.rows.values() if row.key == take_id)
         return getattr(row.cells[2], "text", "")
 
     qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")
-    page.course_notice.button.click()
+    page.correction_notice.button.click()
     qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
 
 
@@ -323,7 +323,7 @@ def test_every_page_shows_the_same_number_after_each_kind_of_change(
     network.groups[0] |= {"job_count": 4, "done_job_count": 4}
     shelf.put(A, OutboxState.DONE, job=pulse_job)
     agree(A, 3)
-    library.erase_from_course(first, CorrectionReason.ON_REQUEST)
+    library.erase_from_trajectory(first, CorrectionReason.ON_REQUEST)
     agree(A, 2)
 
 
@@ -339,7 +339,7 @@ def test_a_course_without_any_recording_still_lists_what_can_be_put_back(course,
     assert all(row.excluded for row in page.view_model.reading.rows)
     assert page.sentence.text() == "No recording has a result yet."
     page.table.acted.emit(course[1])
-    answer(page, qtbot, CourseChange.PUT_BACK)
+    answer(page, qtbot, CorrectionChoice.PUT_BACK)
     qtbot.waitUntil(lambda: [row.excluded for row in page.view_model.reading.rows].count(False) == 1)
 
 

@@ -2,11 +2,11 @@
 
 from PySide6.QtCore import Signal, Slot
 
-from vbdesk.desk.results.course_actions import CourseActions, CourseChange, CourseQuestion
+from vbdesk.desk.results.correction_actions import CorrectionActions, CorrectionChoice, CorrectionQuestion
 from vbdesk.desk.ui.correction_card import CorrectionCard
 
 
-class CourseCard(CorrectionCard):
+class RecordingCorrectionCard(CorrectionCard):
     """Asks what to do about a recording that does not belong into a course.
 
     Signals:
@@ -15,9 +15,9 @@ class CourseCard(CorrectionCard):
 
     opened = Signal()
 
-    def __init__(self, actions: CourseActions) -> None:
+    def __init__(self, actions: CorrectionActions) -> None:
         super().__init__(
-            [change.value for change in CourseChange], CourseChange.MOVE.value, CourseChange.PUT_BACK.value
+            [change.value for change in CorrectionChoice], CorrectionChoice.MOVE.value, CorrectionChoice.PUT_BACK.value
         )
         self._actions = actions
         self.wanted.connect(self._do)
@@ -26,7 +26,7 @@ class CourseCard(CorrectionCard):
         actions.refused.connect(self.refuse)
 
     @Slot(object)
-    def _ask(self, question: CourseQuestion) -> None:
+    def _ask(self, question: CorrectionQuestion) -> None:
         offered = {change.value: words for change, words in question.offered.items()}
         sentences = {change.value: words for change, words in question.sentences.items()}
         self.begin(question.title, offered, sentences, question.reasons, question.subjects)
@@ -34,4 +34,4 @@ class CourseCard(CorrectionCard):
 
     @Slot(str, str, str)
     def _do(self, change: str, reason: str, group_id: str) -> None:
-        self._actions.do(CourseChange(change), reason, group_id)
+        self._actions.do(CorrectionChoice(change), reason, group_id)

@@ -21,7 +21,7 @@ NEWEST = 40
 """Number of listed recordings; the attached tables contain all."""
 
 
-def course(record: SubjectRecord, options: ReportOptions, signals: Sequence[Signal]) -> dict[str, Any]:
+def trajectory_section(record: SubjectRecord, options: ReportOptions, signals: Sequence[Signal]) -> dict[str, Any]:
     """Pictures of the course, the signs of `signals` first, and what they show."""
     read = record.trajectory
     pictures, about = [], ""

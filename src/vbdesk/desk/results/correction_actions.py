@@ -22,11 +22,11 @@ from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.states import OutboxState
 
-_IN_COURSE = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
+_COUNTED_STATES = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
 _REFUSALS = (NotAllowed, UnknownTake, ValueError)
 
 
-class CourseChange(StrEnum):
+class CorrectionChoice(StrEnum):
     """What a person can do about a recording that does not belong into a course."""
 
     PUT_BACK = "put_back"
@@ -36,7 +36,7 @@ class CourseChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CourseQuestion:
+class CorrectionQuestion:
     """What can be corrected about a recording, in words.
 
     Attributes:
@@ -52,32 +52,32 @@ class CourseQuestion:
     member: CorrectedRecording
     last: int | None
     title: str
-    offered: dict[CourseChange, str]
-    sentences: dict[CourseChange, str]
+    offered: dict[CorrectionChoice, str]
+    sentences: dict[CorrectionChoice, str]
     reasons: tuple[tuple[str, str], ...]
     subjects: tuple[str, ...]
 
-    def answer(self, change: CourseChange, reason: str, group_id: str) -> "CorrectionCommand":
+    def answer(self, change: CorrectionChoice, reason: str, group_id: str) -> "CorrectionCommand":
         """The command for a choice; `group_id` names the other subject of a move, by id or alias."""
-        if change is CourseChange.PUT_BACK and self.last is not None:
+        if change is CorrectionChoice.PUT_BACK and self.last is not None:
             return PutBack(self.title, self.member, self.last)
         why = CorrectionReason(reason)
-        if change is CourseChange.MOVE:
+        if change is CorrectionChoice.MOVE:
             return Move(self.title, self.member, why, group_id)
-        if change is CourseChange.EXCLUDE:
+        if change is CorrectionChoice.EXCLUDE:
             return Exclude(self.title, self.member, why)
         return EraseRecording(self.title, self.member, why)
 
 
 @dataclass(frozen=True)
-class CorrectionRead(Read[CourseQuestion]):
+class CorrectionRead(Read[CorrectionQuestion]):
     """What can be done about a recording. It is read once for each question."""
 
     recording: RecordingRoute
     kept = False
     topics = frozenset()
 
-    def here(self, context: DeskContext, before: CourseQuestion | None, task: TaskContext) -> CourseQuestion:  # noqa: D102
+    def here(self, context: DeskContext, before: CorrectionQuestion | None, task: TaskContext) -> CorrectionQuestion:  # noqa: D102
         library = context.library
         member, item = _member(context, self.recording)
         job_id = member.job_ids[0] if member.job_ids else None
@@ -85,16 +85,16 @@ class CorrectionRead(Read[CourseQuestion]):
         last = next((entry for entry in reversed(entries) if entry.concerns(member.take_id, job_id)), None)
         offered, subject = {}, _shown(library, member.group_id)
         if last is not None:
-            offered[CourseChange.PUT_BACK] = _("Put back")
-        if item is None or (item.state in _IN_COURSE and not item.excluded):
-            offered[CourseChange.EXCLUDE] = _("Exclude from this person's course")
-        offered[CourseChange.MOVE] = _("Move to another subject")
+            offered[CorrectionChoice.PUT_BACK] = _("Put back")
+        if item is None or (item.state in _COUNTED_STATES and not item.excluded):
+            offered[CorrectionChoice.EXCLUDE] = _("Exclude from this person's course")
+        offered[CorrectionChoice.MOVE] = _("Move to another subject")
         if item is not None:
-            offered[CourseChange.ERASE] = _("Erase")
+            offered[CorrectionChoice.ERASE] = _("Erase")
         title = _("{subject}: {recording}", subject=subject, recording=title_of(member.recorded_at))
         notes = library.subject_notes
         others = {*library.groups(), *library.responses.trajectories()} - {member.group_id}
-        return CourseQuestion(
+        return CorrectionQuestion(
             member,
             None if last is None else last.number,
             title,
@@ -171,7 +171,7 @@ class EraseRecording(CorrectionCommand):
         take_id = self.member.take_id
         if take_id is None:
             raise NotAllowed(message("This recording is not on this computer, so it cannot be erased here."))
-        number = context.library.erase_from_course(take_id, self.reason)
+        number = context.library.erase_from_trajectory(take_id, self.reason)
         subject = _shown(context.library, self.member.group_id)
         return Done(
             _("Moved to the trash, and out of the course of {subject}.", subject=subject),
@@ -196,7 +196,7 @@ class RestoreRecording(CorrectionCommand):
 
 
 @dataclass(frozen=True, slots=True)
-class CourseChanged:
+class CorrectionDone:
     """What was done about which recording, as a sentence, and what undoes it, if anything can."""
 
     title: str
@@ -208,7 +208,7 @@ class CourseChanged:
         return None if self.undo is None else NoticeAction(_("Undo"), self.undo)
 
 
-class CourseActions(QObject):
+class CorrectionActions(QObject):
     """Asks about one recording, and corrects its course.
 
     Signals:
@@ -233,7 +233,7 @@ class CourseActions(QObject):
         """Find out what can be done about a recording, and ask."""
         self._screen.show(CorrectionRead(recording))
 
-    def do(self, change: CourseChange, reason: str, group_id: str = "") -> None:
+    def do(self, change: CorrectionChoice, reason: str, group_id: str = "") -> None:
         """Do one of the changes that were asked about.
 
         Args:
@@ -272,7 +272,7 @@ class CourseActions(QObject):
             return
         undo = outcome.done.undo
         again = partial(self._do, undo) if isinstance(undo, CorrectionCommand) else None
-        self.changed.emit(CourseChanged(outcome.command.title, outcome.sentence, again))
+        self.changed.emit(CorrectionDone(outcome.command.title, outcome.sentence, again))
 
 
 def _refusal(failure: Failure) -> str:
@@ -303,7 +303,7 @@ def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CorrectedR
     return CorrectedRecording(None, recording.group_id, at, (recording.job_id,), recording.job_id, reading), None
 
 
-def _sentences(library: Library, member: CorrectedRecording, last: Correction | None) -> dict[CourseChange, str]:
+def _sentences(library: Library, member: CorrectedRecording, last: Correction | None) -> dict[CorrectionChoice, str]:
     subject, days = _shown(library, member.group_id), library.settings().trash_days
     kept = ngettext(
         "The recording and its result are deleted here: they go to the trash for {count} day, then their keys are "
@@ -324,18 +324,18 @@ def _sentences(library: Library, member: CorrectedRecording, last: Correction | 
     else:
         back = _("It returns to {subject}.", subject=subject if last is None else _shown(library, last.member.group_id))
     return {
-        CourseChange.PUT_BACK: back,
-        CourseChange.EXCLUDE: _(
+        CorrectionChoice.PUT_BACK: back,
+        CorrectionChoice.EXCLUDE: _(
             "It stays a recording of {subject}, with its result and its sound, but it is left out of charts, "
             "baseline and counts. It can be put back.",
             subject=subject,
         ),
-        CourseChange.MOVE: _(
+        CorrectionChoice.MOVE: _(
             "It leaves the course of {subject} and counts in the course of the other subject. Both courses are "
             "computed again. It can be put back.",
             subject=subject,
         ),
-        CourseChange.ERASE: joined(kept, service),
+        CorrectionChoice.ERASE: joined(kept, service),
     }
 
 

@@ -14,7 +14,7 @@ from vbdesk.outbox.sync.planning import Planner
 NOT_THERE = N_("The service does not list the recording under its new subject yet. It is added again.")
 
 
-class CourseSteps:
+class CorrectionHandler:
     """Does the steps of corrections. All methods raise ClientError, RequestBudgetUsedUp and VaultError."""
 
     def __init__(self, corrections: Corrections, connection: ServiceConnection, planner: Planner, clock: Clock) -> None:
@@ -94,7 +94,7 @@ class CourseSteps:
 
 def _is_of_the_queue(error: ClientError) -> bool:
     """Whether an error concerns every request, so that the queue waits as a whole."""
-    verdict = classify(error)
-    if isinstance(verdict, Unreachable):
-        return not verdict.failed
-    return isinstance(verdict, HoldQueue | RateLimitPause)
+    action = classify(error)
+    if isinstance(action, Unreachable):
+        return not action.failed
+    return isinstance(action, HoldQueue | RateLimitPause)
