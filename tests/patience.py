@@ -8,7 +8,7 @@ from typing import TypeVar
 HANGS_S = 600.0
 """Only ends a test that hangs: `faulthandler_timeout` in pyproject.toml ends it after as long, and shows all stacks."""
 NAMED_BEFORE_S = 20.0  # a wait fails this long before, and says what it waited for; in a test's programs, twice that
-LOOK_EVERY_S = 0.01
+CHECK_INTERVAL_S = 0.01
 _BEGAN_AT = "TEST_BEGAN_AT"  # by the clock that all processes share
 
 Found = TypeVar("Found")
@@ -29,7 +29,9 @@ def seconds_left() -> float:
 
 
 def until(
-    condition: Callable[[], Found], what: str | Callable[[], str] = "the condition", look_every_s: float = LOOK_EVERY_S
+    condition: Callable[[], Found],
+    what: str | Callable[[], str] = "the condition",
+    look_every_s: float = CHECK_INTERVAL_S,
 ) -> Found:
     """Wait until `condition()` is true, and return what it gave; a failure says `what` it waited for."""
     ends_at = time.monotonic() + seconds_left()

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.desk.ui.badges import Chip, ChipLook
+from vbdesk.desk.ui.badges import Chip, ChipStyle
 from vbdesk.desk.ui.buttons import Button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
@@ -123,7 +123,7 @@ KINDS = {
     "button": lambda tight: fixed(QPushButton(LONG), 60 if tight else 400),
     "button of the desk": lambda tight: fixed(Button(LONG), 60 if tight else 400),
     "tick box": lambda tight: fixed(TickBox(LONG, LONG), 60 if tight else 400),
-    "chip": lambda tight: fixed(Chip(ChipLook(LONG, "check", "ok", "oktint")), 40 if tight else 400),
+    "chip": lambda tight: fixed(Chip(ChipStyle(LONG, "check", "ok", "oktint")), 40 if tight else 400),
     "options": lambda tight: options(120 if tight else 600),
     "hint of a field": lambda tight: fixed(placeholder(LONG), 60 if tight else 400),
     "choice": lambda tight: choice(60 if tight else 400),

@@ -146,8 +146,8 @@ def test_keys_are_named_as_keyboards_of_the_language_are_labelled(monkeypatch, l
 @pytest.mark.parametrize("name", ["record", "pause", "mark", "next-task", "speaker", "cancel"])
 def test_the_page_obeys_the_keys_of_the_table_while_recording(desk, name):
     page = desk.window.page()
-    page._faces.setCurrentWidget(page.live)
-    assert page._act_of(key_of(name)) is not None
+    page._views.setCurrentWidget(page.live)
+    assert page._action_of(key_of(name)) is not None
 
 
 def test_the_window_comes_back_where_it_was(qtbot, open_desk, ports):

@@ -240,7 +240,7 @@ class NoticeOfCard:
             return content.read(UpdateNoticeRead) == wanted and not (snapshot.asking or snapshot.loading)
 
         self._qtbot.waitUntil(is_known)
-        return self.card.notice.text(), self.card.news.text()
+        return self.card.notice.text(), self.card.update_text.text()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from vbdesk.desk.shell.smoke_test import SUBJECT, SmokeTest
 def test_a_step_that_is_never_reached_fails_and_closes_the_window(qtbot, open_desk, ports):
     said = []
     desk = open_desk(ports)
-    walk = SmokeTest(desk, patience_s=0.5, say=said.append)
+    walk = SmokeTest(desk, timeout_s=0.5, say=said.append)
     with qtbot.waitSignal(desk.ended):
         pass
     assert not walk.passed
@@ -17,7 +17,7 @@ def test_a_step_that_is_never_reached_fails_and_closes_the_window(qtbot, open_de
 def test_the_walk_gets_as_far_as_there_is_sound(qtbot, open_desk, ports):
     said = []
     desk = open_desk(ports)
-    walk = SmokeTest(desk, patience_s=3600.0, say=said.append)
+    walk = SmokeTest(desk, timeout_s=3600.0, say=said.append)
     qtbot.waitUntil(lambda: "smoke: ready" in said)
     page = desk.window.page()
     assert isinstance(page, RecordPage)
@@ -39,7 +39,7 @@ def test_an_error_ends_the_walk(qtbot, open_desk, ports, monkeypatch):
     monkeypatch.setattr(SmokeTest, "_recorded", broken)
     said = []
     desk = open_desk(ports)
-    walk = SmokeTest(desk, patience_s=3600.0, say=said.append)
+    walk = SmokeTest(desk, timeout_s=3600.0, say=said.append)
     with qtbot.waitSignal(desk.ended):
         pass
     assert not walk.passed

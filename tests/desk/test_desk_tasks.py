@@ -161,7 +161,7 @@ def test_closing_does_not_wait_for_ever(qtbot, receiver):
     answered = threading.Event()
     owner.start(lambda context: answered.wait(HANGS_S), receiver.done)
     with qtbot.waitSignal(owner.all_ended):
-        owner.close(patience_s=0.2)
+        owner.close(timeout_s=0.2)
     assert owner.busy
     answered.set()
     qtbot.waitUntil(lambda: not owner.busy)

@@ -157,7 +157,7 @@ def test_counts_are_told_in_words():
     words = ["", "1 recording on its way", "4 recordings on their way"]
     assert [window_status.moving_words(count) for count in (0, 1, 4)] == words
     waiting = ["", "1 recording waits", "4 recordings wait"]
-    assert [window_status.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
+    assert [window_status.moving_words(count, stopped=True) for count in (0, 1, 4)] == waiting
 
 
 def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():

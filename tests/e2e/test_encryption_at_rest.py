@@ -240,17 +240,17 @@ def test_after_a_removal_the_wrapped_key_is_nowhere_and_the_service_has_done_wha
             service.stop()
         library.remove_sounds([sound_only], part=None)
         library.discard(everything, at_once=True)
-        assert {owed.what for owed in library.erasures.due()} == {ErasureScope.SOUND, ErasureScope.EVERYTHING}
-        for owed in library.erasures.due():
+        assert {erasure.what for erasure in library.erasures.due()} == {ErasureScope.SOUND, ErasureScope.EVERYTHING}
+        for erasure in library.erasures.due():
             erase_recordings(
                 folder,
                 key,
                 credentials.account_id,
-                owed.job_ids,
-                owed.upload_refs,
-                sound_only=owed.what is ErasureScope.SOUND,
+                erasure.job_ids,
+                erasure.upload_refs,
+                sound_only=erasure.what is ErasureScope.SOUND,
             )
-            library.erasures.settle(owed)
+            library.erasures.settle(erasure)
         search = Search([tmp_path / "desk"], {"wrapped keys": set(wrapped.values())})
         search.end()
         assert search.found == {"wrapped keys": set()}

@@ -9,7 +9,7 @@ from source_trees import SOURCES, name_of, trees
 DESK = SOURCES / "desk"
 
 SHOWS = {
-    "AdviceCard", "Breadcrumb", "Button", "ButtonCell", "Card", "ChipLook", "ChoiceField", "ElidedText", "EmptyState",
+    "AdviceCard", "Breadcrumb", "Button", "ButtonCell", "Card", "ChipStyle", "ChoiceField", "ElidedText", "EmptyState",
     "Field", "LabelCell", "LineField", "RoundButton", "SegmentedChoice", "TagsField", "Text", "TwoLineCell",
     "addAction", "addItem", "addItems", "announce", "card_with_header", "primary_button", "quiet_button", "say",
     "secondary_button", "setAccessibleDescription", "setAccessibleName", "setPlaceholderText", "setPlainText",

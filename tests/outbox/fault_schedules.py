@@ -595,15 +595,15 @@ class _Game:
         line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
         shown_line = self.arranged.of_states({OutboxState.WAITING})
         self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")
-        self.look_at_news(banner_of(figures, context), sum(told[:3]), context)
+        self.check_banner(banner_of(figures, context), sum(told[:3]), context)
 
-    def look_at_news(self, news: OutboxBanner | None, moving: int, context: RowContext) -> None:
+    def check_banner(self, banner: OutboxBanner | None, moving: int, context: RowContext) -> None:
         status, settings = context.status, context.settings
         stands = status.on_hold is not None or settings.paused or (moving > 0 and status.connected is False)
-        self.holds((news is not None and news.warning) == stands, f"{status} is told as {news}")
-        self.holds((news is not None) == (stands or moving > 0), f"{moving} on their way are told as {news}")
-        if news is not None and not stands and settings.send_rule is SendRule.AT_ONCE:
-            self.holds(news.sentence.startswith(f"{moving} recording"), f"{moving} are told as {news.sentence}")
+        self.holds((banner is not None and banner.warning) == stands, f"{status} is told as {banner}")
+        self.holds((banner is not None) == (stands or moving > 0), f"{moving} on their way are told as {banner}")
+        if banner is not None and not stands and settings.send_rule is SendRule.AT_ONCE:
+            self.holds(banner.sentence.startswith(f"{moving} recording"), f"{moving} are told as {banner.sentence}")
 
     def look_at_item(self, item, pending, jobs: dict[str, StoredJob], known: set[str]) -> None:
         way = item.state in ON_THEIR_WAY

@@ -93,7 +93,7 @@ class ProcessChain:
         self.api.stop()
         self.storage.stop()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Make the network reliable, and drop the open connections."""
         for proxy in (self.api, self.storage):
             proxy.say("reset", "cut")
@@ -168,7 +168,7 @@ def play(chain: ProcessChain, folder: Path, chance: random.Random, tally: Tally)
     """
     began = time.monotonic()
     chain.service.make_account(CREDITS)
-    chain.mend()
+    chain.repair()
     library = library_folder(folder, "field")
     library.mkdir(parents=True)
     digests = record(library, chance)
@@ -187,7 +187,7 @@ def play(chain: ProcessChain, folder: Path, chance: random.Random, tally: Tally)
                 chain.service.start()
                 tally.service_kills += 1
             look(library, chain, tally)
-        chain.mend()
+        chain.repair()
         if chance.random() < 0.7:  # else it detects that itself
             sender.kill()
             sender.start()

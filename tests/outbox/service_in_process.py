@@ -36,7 +36,7 @@ from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import AudioRejected
 from vbdesk.service.kernel.settings import load_settings
-from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, inspect_recording
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
@@ -62,7 +62,7 @@ class _Inspector:
 
     async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         with recording.open("rb") as file:
-            seen = await asyncio.to_thread(look_at, file)
+            seen = await asyncio.to_thread(inspect_recording, file)
         if isinstance(seen, AudioRefusal):
             raise AudioRejected(seen.code, seen.message)
         return seen

@@ -278,29 +278,34 @@ def set_clock_wrong(world):
 @pytest.mark.parametrize(
     ("damage", "topic", "health", "words"),
     [
-        (remove_sound, "recordings", FindingStatus.MEND, "sound is missing: 1"),
-        (damage_list, "recordings", FindingStatus.MEND, "damaged"),
-        (change_row, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
-        (put_older_list_back, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
-        (remove_row, "recordings", FindingStatus.MEND, "Something other than vbdesk wrote"),
-        (cut_audit, "audit log", FindingStatus.MEND, "Entry 4 is missing at its end"),
-        (lambda world: world.keys.delete(MARKED.api_key_name), "API key", FindingStatus.MEND, "Enter it in the desk"),
+        (remove_sound, "recordings", FindingStatus.REPAIR, "sound is missing: 1"),
+        (damage_list, "recordings", FindingStatus.REPAIR, "damaged"),
+        (change_row, "recordings", FindingStatus.REPAIR, "Something other than vbdesk wrote"),
+        (put_older_list_back, "recordings", FindingStatus.REPAIR, "Something other than vbdesk wrote"),
+        (remove_row, "recordings", FindingStatus.REPAIR, "Something other than vbdesk wrote"),
+        (cut_audit, "audit log", FindingStatus.REPAIR, "Entry 4 is missing at its end"),
+        (lambda world: world.keys.delete(MARKED.api_key_name), "API key", FindingStatus.REPAIR, "Enter it in the desk"),
         (
             lambda world: world.keys.delete(MARKED.library_key_name),
             "key of the recordings",
-            FindingStatus.MEND,
+            FindingStatus.REPAIR,
             "restore",
         ),
-        (lambda world: setattr(world, "keys", LockedVault()), "keyring", FindingStatus.MEND, "unlock it and try again"),
+        (
+            lambda world: setattr(world, "keys", LockedVault()),
+            "keyring",
+            FindingStatus.REPAIR,
+            "unlock it and try again",
+        ),
         (lambda world: setattr(world.service, "online", False), "service", FindingStatus.NOTICE, "cannot be reached"),
-        (lambda world: setattr(world.service, "key", "new"), "service", FindingStatus.MEND, "does not accept"),
-        (lambda world: setattr(world.service, "credits", 0), "service", FindingStatus.MEND, "Add credits"),
-        (set_clock_wrong, "clock", FindingStatus.MEND, "180 minutes behind the service's"),
+        (lambda world: setattr(world.service, "key", "new"), "service", FindingStatus.REPAIR, "does not accept"),
+        (lambda world: setattr(world.service, "credits", 0), "service", FindingStatus.REPAIR, "Add credits"),
+        (set_clock_wrong, "clock", FindingStatus.REPAIR, "180 minutes behind the service's"),
         (lambda world: setattr(world.lister, "names", ()), "microphones", FindingStatus.NOTICE, "Connect one"),
         (
             lambda world: (world.config_dir / "profiles.json").write_text("{"),
             "profiles",
-            FindingStatus.MEND,
+            FindingStatus.REPAIR,
             "left as it is",
         ),
         (
@@ -312,19 +317,19 @@ def set_clock_wrong(world):
         (
             lambda world: (world.folder / "recording" / "2.take").write_bytes(b"x"),
             "recordings",
-            FindingStatus.MEND,
+            FindingStatus.REPAIR,
             "2.take). Nothing of it can be read. The file is not a recording of the desk, or its beginning is damaged.",
         ),
         (
             lambda world: flip(leave_take(world), 40_000),
             "recordings",
-            FindingStatus.MEND,
+            FindingStatus.REPAIR,
             "It can be read from 0:00.0 to",
         ),
         (
             lambda world: flip(next((world.folder / "takes").glob("*.take")), 40_000),
             "recordings",
-            FindingStatus.MEND,
+            FindingStatus.REPAIR,
             "Recordings with damaged sound: 1 (marker-group, 2026-03-01T08:00)",
         ),
     ],
@@ -355,8 +360,8 @@ def test_without_their_key_recordings_are_not_said_to_be_in_good_order(world, lo
 
 def test_a_keyring_that_does_not_open_is_said_once(world):
     world.keys = LockedVault()
-    mend = [finding for finding in diagnose(world).findings if finding.health is FindingStatus.MEND]
-    assert [(finding.topic, finding.profile) for finding in mend] == [("keyring", None)]
+    to_repair = [finding for finding in diagnose(world).findings if finding.health is FindingStatus.REPAIR]
+    assert [(finding.topic, finding.profile) for finding in to_repair] == [("keyring", None)]
 
 
 def test_it_works_while_the_desk_has_the_library_open_and_takes_nothing_from_it(world):
@@ -473,7 +478,7 @@ def test_what_the_next_opening_refuses_or_holds_is_said_before_it_and_nothing_is
     before = contents(world.data_dir)
     for _ in range(2):
         diagnosis = diagnose(world)
-        said = [finding.sentence for finding in diagnosis.findings if finding.health is FindingStatus.MEND]
+        said = [finding.sentence for finding in diagnosis.findings if finding.health is FindingStatus.REPAIR]
         assert any(words in sentence for sentence in said), diagnosis.findings
         assert not any(re.search(r"vbdesk-\w{8}", sentence) for sentence in said)  # no name of the temporary copy
         assert not any("in good order" in finding.sentence for finding in diagnosis.findings)

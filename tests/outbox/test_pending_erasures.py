@@ -69,11 +69,11 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
     library.discard(take_id, at_once=True)
     library.close()
     library = own_library()  # after a crash before the service was asked
-    owed = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
-    assert library.erasures.due() == [owed]
+    erasure = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
+    assert library.erasures.due() == [erasure]
     with library.store.changing():
         library.store.keep_trajectory("ward4-0172", b"with the reading of this recording")
-    library.erasures.settle(owed)
+    library.erasures.settle(erasure)
     assert library.erasures.due() == []
     assert library.responses.trajectory("ward4-0172") is None
     last = library.store.rows("SELECT what, take_id, detail FROM audit ORDER BY seq DESC LIMIT 1")[0]
@@ -114,7 +114,7 @@ def test_everything_takes_the_place_of_the_sound_also_while_that_is_under_way(ow
     under_way = library.erasures.due()[0]
     library.discard(take_id, at_once=True)
     library.erasures.settle(under_way)
-    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.EVERYTHING]
+    assert [erasure.what for erasure in library.erasures.due()] == [ErasureScope.EVERYTHING]
 
 
 def test_sounds_that_the_rule_removes_are_owed_too(own_library, new_own_take):
@@ -175,9 +175,9 @@ def test_the_erasure_of_a_sound_does_not_wait_for_the_trash(own_library, new_own
     take_id = put(library, new_own_take, OutboxState.DONE, ["job-1"])
     library.remove_sounds([take_id])
     library.discard(take_id)
-    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.SOUND]
+    assert [erasure.what for erasure in library.erasures.due()] == [ErasureScope.SOUND]
     library.trash.restore(take_id)
-    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.SOUND]
+    assert [erasure.what for erasure in library.erasures.due()] == [ErasureScope.SOUND]
 
 
 def test_an_entry_that_somebody_else_wrote_erases_nothing(own_library, new_own_take):

@@ -363,5 +363,5 @@ def test_a_file_that_gets_its_name_while_the_folder_is_looked_at_is_no_fault(lib
         return has_key(path)
 
     monkeypatch.setattr(vbdesk.outbox.library.sound_files, "has_key", renamed)
-    found = library._sounds.look()
+    found = library._sounds.folder_state()
     assert (found.doomed, found.not_taken_in, found.unclaimed) == ([], [], [])

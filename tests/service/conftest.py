@@ -39,7 +39,7 @@ from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import AudioRejected
 from vbdesk.service.kernel.settings import load_settings
-from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, inspect_recording
 from vbdesk.service.ports.context import Context
 
 sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
@@ -79,7 +79,7 @@ class DirectInspector:
 
     async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         with recording.open("rb") as file:
-            seen = await asyncio.to_thread(look_at, file)
+            seen = await asyncio.to_thread(inspect_recording, file)
         if isinstance(seen, AudioRefusal):
             raise AudioRejected(seen.code, seen.message)
         return seen

@@ -107,7 +107,7 @@ def torment(
         faults.strike(options.seconds, longest_gap_s=options.gap)
     finally:
         world.stop.set()
-        faults.mend()
+        faults.repair()
     for caller in callers:
         caller.join()
     return {"faults": dict(faults.counts), "connections_cut": cluster.proxy.cut_connections}

@@ -316,11 +316,11 @@ class Week:
     def send(self) -> float:
         """Run until everything arrived; returns the seconds by the clock."""
         began = self.clock.now()
-        self.mend()
+        self.repair()
         self.laptop.sync_worker.resume()
         for number in range(1_000_000):
             if not self.options.good and number % 25 == 0:
-                self.mend() if number % 100 == 0 else self.worsen()
+                self.repair() if number % 100 == 0 else self.worsen()
             if not self.options.good and self.chance.random() < 1 / 80 and self.laptop.tripwire.ends_in is None:
                 self.laptop.tripwire.ends_in = self.chance.randint(1, 60)
             self.step()
@@ -360,7 +360,7 @@ class Week:
             elif now >= self.ends_at[job_id]:
                 self.service.finish(job_id)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         for proxy in self.proxies:
             proxy.say("reset", "cut")
 

@@ -153,7 +153,7 @@ def delete_account(
             typer.echo(_("This permanently removes {counted}.", counted=counted), err=True)
             confirm(_("Delete the account {account}?", account=account))
         erasure = eraser.erase_account(account)
-        eraser.remove_owed()  # what an interrupted call left
+        eraser.remove_due()  # what an interrupted call left
         shown = {**asdict(erasure), "files_left": eraser.count_left()}
     show({**shown, "removed": content} if as_json else shown, as_json)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vbdesk.service.engine.recomputed_readings import RecomputedCount
     from vbdesk.service.maintenance.orphans import SweptStore
 
-_TOLD_EVERY = 50
+_REPORT_EVERY = 50
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -72,12 +72,12 @@ def adopt_store(
 
     Both get a new id. The store then refuses any other database that used it, including a copy of this one.
     """
-    from vbdesk.service.encryption.progress import look_again
+    from vbdesk.service.encryption.progress import require_encryption_pass
     from vbdesk.service.maintenance import store_identity
 
     with opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)
-        look_again(opened)  # the store's recordings may not be encrypted
+        require_encryption_pass(opened)  # the store's recordings may not be encrypted
     show(asdict(adopted), as_json)
 
 
@@ -157,8 +157,13 @@ def orphans(
     with _matching_store(data_dir) as access:
         found = sweeping.search_orphans(access) or sweeping.OrphanSearch(0, ())
         moved = sweeping.quarantine(access, found.orphans) if quarantine else 0
-    told = {"objects": found.objects, "orphans": len(found.orphans), "too_many": found.too_many, "quarantined": moved}
-    show(told, as_json)
+    summary = {
+        "objects": found.objects,
+        "orphans": len(found.orphans),
+        "too_many": found.too_many,
+        "quarantined": moved,
+    }
+    show(summary, as_json)
 
 
 @audio.command("quarantined")
@@ -227,7 +232,7 @@ def recompute_group(
 
 
 def _tell_progress(count: "RecomputedCount") -> None:
-    if count.recomputed % _TOLD_EVERY == 0:
+    if count.recomputed % _REPORT_EVERY == 0:
         typer.echo(
             ngettext("{count} reading was made again.", "{count} readings were made again.", count.recomputed), err=True
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vbdesk.desk.shell.app import Desk
     from vbdesk.desk.ui.tokens import Scheme
 
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 """For each step: a slow computer under load still passes."""
 
 _SAMPLE = "reading_1.flac"
@@ -45,7 +45,7 @@ def run_smoke_test(scheme: "Scheme") -> int:
         walks: list[SmokeTest] = []
 
         def begin(desk: "Desk") -> None:
-            walks.append(SmokeTest(desk, PATIENCE_S, typer.echo))
+            walks.append(SmokeTest(desk, TIMEOUT_S, typer.echo))
 
         status = run(ports, scheme, begin=begin)
     return status or (0 if walks and walks[0].passed else 1)

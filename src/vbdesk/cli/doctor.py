@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
-from vbdesk.cli.doctor_service import MEND, NOTE, OK, check_service, finding_lines
+from vbdesk.cli.doctor_service import NOTE, OK, REPAIR, check_service, finding_lines
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.paths import desk_paths
@@ -16,9 +16,9 @@ from vbdesk.language import _, system_reason, translated
 if TYPE_CHECKING:
     from vbdesk.outbox.diagnostics.diagnostics import Diagnosis
 
-NEEDS_MENDING = 1
+NEEDS_REPAIR = 1
 _KEYRING_TIMEOUT_S = 60.0  # a person may have to type a password first
-_MARKS = {"good": OK, "notice": NOTE, "mend": MEND}
+_MARKS = {"good": OK, "notice": NOTE, "mend": REPAIR}
 
 
 def doctor(
@@ -76,7 +76,7 @@ def doctor(
             fail(_("{file} cannot be written: {reason}.", file=bundle, reason=system_reason(error)))
         say(_("Written to {bundle}. You can read it before you send it; it names nobody.", bundle=bundle), err=True)
     if not diagnosis.ok:
-        raise typer.Exit(NEEDS_MENDING)
+        raise typer.Exit(NEEDS_REPAIR)
 
 
 def _show(diagnosis: "Diagnosis") -> None:
@@ -87,8 +87,8 @@ def _show(diagnosis: "Diagnosis") -> None:
             place = finding.profile
             say("", translated(str(place)))
         say(*finding_lines(_MARKS[finding.health], finding.topic, finding.sentence))
-    mend = sum(_MARKS[finding.health] == MEND for finding in diagnosis.findings)
-    if mend:
-        say("", _("To be fixed: {count}. Your recordings are kept.", count=mend))
+    to_repair = sum(_MARKS[finding.health] == REPAIR for finding in diagnosis.findings)
+    if to_repair:
+        say("", _("To be fixed: {count}. Your recordings are kept.", count=to_repair))
     else:
         say("", _("Nothing needs to be fixed."))

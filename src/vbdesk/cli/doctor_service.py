@@ -12,8 +12,8 @@ from vbdesk.language import N_, _, translated
 if TYPE_CHECKING:
     from vbdesk.service.encryption.keys import EncryptionKeys
 
-NEEDS_MENDING = 1
-OK, NOTE, MEND = N_("ok"), N_("note"), N_("MEND")
+NEEDS_REPAIR = 1
+OK, NOTE, REPAIR = N_("ok"), N_("note"), N_("MEND")
 """The state of a finding, as it is printed."""
 
 
@@ -23,19 +23,19 @@ def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: 
     from vbdesk.service.health.findings import Health
 
     findings = run_checks(data_dir, address, whole=not quick, keys=keys)
-    mend = sum(finding.health is Health.MEND for finding in findings)
+    to_repair = sum(finding.health is Health.REPAIR for finding in findings)
     if as_json:
-        print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})
+        print_json({"to_mend": to_repair, "findings": [asdict(finding) for finding in findings]})
     else:
         for finding in findings:
             say(*finding_lines(finding.health, finding.topic, finding.sentence))
-        say("", _("To be fixed: {count}.", count=mend) if mend else _("Nothing needs to be fixed."))
-    if mend:
-        raise typer.Exit(NEEDS_MENDING)
+        say("", _("To be fixed: {count}.", count=to_repair) if to_repair else _("Nothing needs to be fixed."))
+    if to_repair:
+        raise typer.Exit(NEEDS_REPAIR)
 
 
 def finding_lines(mark: str, topic: str, sentence: str) -> list[str]:
-    """A finding in the reader's language: its state (`OK`, `NOTE` or `MEND`), what was checked, and the result."""
-    width = max(len(_(each)) for each in (OK, NOTE, MEND))
+    """A finding in the reader's language: its state (`OK`, `NOTE` or `REPAIR`), what was checked, and the result."""
+    width = max(len(_(each)) for each in (OK, NOTE, REPAIR))
     checked = _("{topic}:", topic=translated(topic))
     return wrapped(translated(sentence), f"{_(mark):{width}}  {checked} ", " " * (width + 2))

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 GIVE_UP_AFTER_S = 40.0  # delays of 1 + 2 + 4 + 8 + 16 seconds, and the attempts
 DISK_TIMEOUT_S = 60.0
-LOOK_EVERY_S = 0.2
+CHECK_INTERVAL_S = 0.2
 STOP_WITHIN_S = 30.0
 VOICES_AT_MOST = 50  # a third of a second each
 
@@ -227,16 +227,16 @@ def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None
     from vbdesk.outbox.library.pending_erasures import ErasureScope
 
     erasures = held.library.erasures
-    for owed in [] if erasures is None else erasures.due():
-        sound_only = owed.what is ErasureScope.SOUND
+    for erasure in [] if erasures is None else erasures.due():
+        sound_only = erasure.what is ErasureScope.SOUND
         account_id = held.profile.account_id
         try:
-            erase_recordings(data_dir, key, account_id, owed.job_ids, owed.upload_refs, sound_only=sound_only)
+            erase_recordings(data_dir, key, account_id, erasure.job_ids, erasure.upload_refs, sound_only=sound_only)
         except LocalServiceFailed as error:
             say(translated(error), err=True)
             return
         if erasures is not None:
-            erasures.settle(owed)
+            erasures.settle(erasure)
 
 
 def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:
@@ -321,7 +321,7 @@ class _Watch:
         with self._at_work():
             unreachable_since: float | None = None
             while not self._sync_worker.has_checked_service() or self._on_their_way():  # a check may add recordings
-                time.sleep(LOOK_EVERY_S)
+                time.sleep(CHECK_INTERVAL_S)
                 self._tell()
                 status = self._sync_worker.status
                 if self._waits_for_disk(status):

@@ -112,8 +112,8 @@ class LocalService:
         if self._base_url is None:
             return LocalEncryption.UNKNOWN
         try:
-            told = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
-            return LocalEncryption(told["encryption"])
+            answer = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
+            return LocalEncryption(answer["encryption"])
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return LocalEncryption.UNKNOWN
 

@@ -124,14 +124,14 @@ class Uploads:
 
 def _is_ours(response: httpx.Response, audio: AudioSource, *, unanswered: bool) -> bool:
     """Whether the file at a used address is this one."""
-    told = re.search(rf"<{STORED_SHA256}>([0-9a-f]{{64}})</{STORED_SHA256}>", response.text)
-    if told is None:
+    found = re.search(rf"<{STORED_SHA256}>([0-9a-f]{{64}})</{STORED_SHA256}>", response.text)
+    if found is None:
         return unanswered
     digest = hashlib.sha256()
     with audio.open() as stream:
         while chunk := stream.read(CHUNK_BYTES):
             digest.update(chunk)
-    return digest.hexdigest() == told[1]
+    return digest.hexdigest() == found[1]
 
 
 def _chunks(audio: AudioSource, progress: Progress | None, cancel: CancelFlag | None) -> Iterator[bytes]:

@@ -59,10 +59,10 @@ class Playback(QObject):
         self._ready = False
         self._part: TrimRange | None = None
         self._heard: list[Callable[[], None]] = []  # of the recording loaded last; empty once it was called
-        self._told_s = self.seconds = 0.0
-        self._look = QTimer(self)
-        self._look.setInterval(_POSITION_MS)
-        self._look.timeout.connect(self._tell_position)
+        self._reported_s = self.seconds = 0.0
+        self._position_timer = QTimer(self)
+        self._position_timer.setInterval(_POSITION_MS)
+        self._position_timer.timeout.connect(self._tell_position)
 
     @property
     def playing(self) -> bool:
@@ -72,7 +72,7 @@ class Playback(QObject):
     @property
     def position_s(self) -> float:
         """The last known position."""
-        return self._told_s
+        return self._reported_s
 
     def load(self, read: Callable[[], TakeAudio], heard: Callable[[], None] | None = None) -> None:
         """Load the recording that `read` returns.
@@ -84,7 +84,7 @@ class Playback(QObject):
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
-        self._ready, self._part, self._told_s, self.seconds = False, None, 0.0, 0.0
+        self._ready, self._part, self._reported_s, self.seconds = False, None, 0.0, 0.0
         self._heard = [] if heard is None else [heard]
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
@@ -123,7 +123,7 @@ class Playback(QObject):
         """Seek to a position."""
         if self._ready and self._player is not None:
             self._player.seek(seconds)
-            self._told_s = seconds
+            self._reported_s = seconds
             self.moved.emit(seconds)
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class Playback(QObject):
             self._ensure_player().close()
 
     def _stop_looking(self) -> None:
-        self._look.stop()
+        self._position_timer.stop()
         if self._playing:
             self._playing = False
             self.playing_changed.emit(False)
@@ -178,7 +178,7 @@ class Playback(QObject):
     @Slot(object)
     def _on_started(self, _: None) -> None:
         if self._playing:
-            self._look.start()
+            self._position_timer.start()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -190,11 +190,11 @@ class Playback(QObject):
         player = self._player
         if player is None:
             return
-        before, self._told_s = self._told_s, player.position_s
-        self.moved.emit(self._told_s)
+        before, self._reported_s = self._reported_s, player.position_s
+        self.moved.emit(self._reported_s)
         if not player.playing:
             self._stop_looking()
-        elif self._part is not None and before < self._part.end <= self._told_s:
+        elif self._part is not None and before < self._part.end <= self._reported_s:
             player.pause()
             self._stop_looking()
             self.seek(self._part.start)

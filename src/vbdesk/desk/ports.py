@@ -49,7 +49,7 @@ class AccountConnection(Protocol):
     def check_now(self) -> None:
         """Ask the service at once for everything that waits for it. From any thread."""
 
-    def erase_at_service(self, owed: PendingErasure) -> None:
+    def erase_at_service(self, erasure: PendingErasure) -> None:
         """Erase a recording at the service on this computer. Blocks; raises LocalServiceFailed."""
 
     def open_login_page(self) -> None:

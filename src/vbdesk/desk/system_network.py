@@ -22,12 +22,12 @@ class SystemNetwork(QObject):
         super().__init__(parent)
         self._state = NetworkState()
         QNetworkInformation.loadDefaultBackend()
-        told = QNetworkInformation.instance()
-        if told is None:
+        network = QNetworkInformation.instance()
+        if network is None:
             return
-        told.reachabilityChanged.connect(self._read)
-        told.isBehindCaptivePortalChanged.connect(self._read)
-        told.isMeteredChanged.connect(self._read)
+        network.reachabilityChanged.connect(self._read)
+        network.isBehindCaptivePortalChanged.connect(self._read)
+        network.isMeteredChanged.connect(self._read)
         self._read()
 
     def state(self) -> NetworkState:
@@ -36,19 +36,19 @@ class SystemNetwork(QObject):
 
     @Slot()
     def _read(self) -> None:
-        told = QNetworkInformation.instance()
-        if told is not None:
-            before, self._state = self._state, state_of(told)
+        network = QNetworkInformation.instance()
+        if network is not None:
+            before, self._state = self._state, state_of(network)
             if before != self._state:
                 self.changed.emit()
 
 
-def state_of(told: QNetworkInformation) -> NetworkState:
+def state_of(network: QNetworkInformation) -> NetworkState:
     """Convert the back end's state; None for unknown values."""
     return NetworkState(
-        reachable=_reachable(told.reachability()) if told.supports(_Feature.Reachability) else None,
-        behind_portal=told.supports(_Feature.CaptivePortal) and told.isBehindCaptivePortal(),
-        metered=told.isMetered() if told.supports(_Feature.Metered) else None,
+        reachable=_reachable(network.reachability()) if network.supports(_Feature.Reachability) else None,
+        behind_portal=network.supports(_Feature.CaptivePortal) and network.isBehindCaptivePortal(),
+        metered=network.isMetered() if network.supports(_Feature.Metered) else None,
     )
 
 

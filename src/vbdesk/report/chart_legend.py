@@ -30,23 +30,23 @@ class LegendMark:
         return self.width + _TO_WORDS + text_width(self.words, _SIZE)
 
 
-def interval_paint(look: DrawingStyle) -> Paint:
+def interval_paint(style: DrawingStyle) -> Paint:
     """The interval of the estimate."""
-    accent, pattern = look.colour.accent, look.pattern
+    accent, pattern = style.colour.accent, style.pattern
     edge = accent if pattern.interval_edged else None
     return Paint(fill=accent, opacity=pattern.interval_opacity, stroke=edge, width=0.3)
 
 
-def own_range_paint(look: DrawingStyle) -> Paint:
+def own_range_paint(style: DrawingStyle) -> Paint:
     """The subject's own range."""
-    return Paint(fill=look.colour.base, hatched=look.pattern.own_range_hatched)
+    return Paint(fill=style.colour.base, hatched=style.pattern.own_range_hatched)
 
 
-def legend_lines(look: DrawingStyle, width: float, *, changed: bool) -> list[list[LegendMark]]:
+def legend_lines(style: DrawingStyle, width: float, *, changed: bool) -> list[list[LegendMark]]:
     """The marks in lines of at most `width`; that of a change of the analysis if `changed`."""
     lines: list[list[LegendMark]] = [[]]
     x = 0.0
-    for mark in _marks(look, changed):
+    for mark in _marks(style, changed):
         if lines[-1] and x + mark.whole_width > width:
             lines.append([])
             x = 0.0
@@ -55,32 +55,32 @@ def legend_lines(look: DrawingStyle, width: float, *, changed: bool) -> list[lis
     return lines
 
 
-def legend_shapes(lines: Sequence[Sequence[LegendMark]], y: float, look: DrawingStyle) -> Iterator[Shape]:
+def legend_shapes(lines: Sequence[Sequence[LegendMark]], y: float, style: DrawingStyle) -> Iterator[Shape]:
     """The legend from the left edge, its first base line at `y`."""
     for number, line in enumerate(lines):
         x, base = 0.0, y + number * LINE_HEIGHT
         for mark in line:
             yield from (moved(shape, x, base - 2.4) for shape in mark.shapes)
-            yield TextLine((x + mark.width + _TO_WORDS, base), mark.words, _SIZE, look.colour.text2)
+            yield TextLine((x + mark.width + _TO_WORDS, base), mark.words, _SIZE, style.colour.text2)
             x += mark.whole_width + _BETWEEN
 
 
-def _marks(look: DrawingStyle, changed: bool) -> Iterator[LegendMark]:
-    colours = look.colour
-    reading = Paint(fill=colours.text2, opacity=look.pattern.reading_opacity[0])
+def _marks(style: DrawingStyle, changed: bool) -> Iterator[LegendMark]:
+    colours = style.colour
+    reading = Paint(fill=colours.text2, opacity=style.pattern.reading_opacity[0])
     yield LegendMark(pgettext("mark of a chart", "Reading"), 6, (Circle((3, 0), 1.6, reading),))
     ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
     yield LegendMark(_("Quality issue"), 6, (Circle((3, 0), 1.6, ring),))
     estimate = (
-        Box(0, -3, 14, 6, interval_paint(look)),
+        Box(0, -3, 14, 6, interval_paint(style)),
         Path(((0, 0), (14, 0)), Paint(stroke=colours.accent, width=1.1)),
     )
     yield LegendMark(_("Estimate with interval"), 14, estimate)
-    yield LegendMark(_("Own usual range"), 12, (Box(0, -3, 12, 6, own_range_paint(look)),))
+    yield LegendMark(_("Own usual range"), 12, (Box(0, -3, 12, 6, own_range_paint(style)),))
     unusual = Circle((3.5, 0), 3.2, Paint(fill=colours.surface, stroke=colours.text, width=0.9))
     dot = Circle((3.5, 0), 1.7, Paint(fill=colours.text2))
     yield LegendMark(pgettext("mark of a chart", "Unusual"), 7, (unusual, dot))
-    dots = Paint(stroke=look.level[Level.CONSIDER].shape, width=0.8, dash=CONSIDER_DASHES)
+    dots = Paint(stroke=style.level[Level.CONSIDER].shape, width=0.8, dash=CONSIDER_DASHES)
     yield LegendMark(level_word(Level.CONSIDER), 12, (Path(((0, 0), (12, 0)), dots),))
     if changed:
         seam = Paint(stroke=colours.text2, width=0.8, dash=CHANGE_DASHES)

@@ -46,8 +46,8 @@ class _ShippedNorms:
 
 def comparison_basis(signals: Sequence[Signal]) -> ComparisonBasis:
     """Find the reference of a result from the versions of its signals."""
-    told = [signal.sign_version for signal in signals if signal.sign_version]
-    versions = list(dict.fromkeys(without_widening(version) for version in told))
+    sign_versions = [signal.sign_version for signal in signals if signal.sign_version]
+    versions = list(dict.fromkeys(without_widening(version) for version in sign_versions))
     if not versions:
         return ComparisonBasis(Basis.UNKNOWN)
     known = [reference for signal in signals if (reference := shipped_signs().get(signal.name)) is not None]

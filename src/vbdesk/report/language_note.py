@@ -22,12 +22,12 @@ class SecondLanguageFlags:
 
     Attributes:
         readers: how many were measured.
-        told: shares where the service knows that they read a second language; without it, `untold`.
+        known: shares where the service knows that they read a second language; without it, `unknown`.
     """
 
     readers: int
-    told: Mapping[str, float]
-    untold: Mapping[str, float]
+    known: Mapping[str, float]
+    unknown: Mapping[str, float]
 
 
 @cache
@@ -35,8 +35,8 @@ def second_language_flags() -> SecondLanguageFlags:
     """The measured shares; the first call reads two files."""
     data = read_toml(resource("signs", "second_language_flags.toml"))
     models = read_toml(resource("signs", "signs.toml"))["model"]
-    untold = {name: entry["healthy_second_language"]["any_flagged"] for name, entry in models.items()}
-    return SecondLanguageFlags(data["readers"], data["flagged"], untold)
+    unknown = {name: entry["healthy_second_language"]["any_flagged"] for name, entry in models.items()}
+    return SecondLanguageFlags(data["readers"], data["flagged"], unknown)
 
 
 def language_note(signals: Sequence[Signal], spoken: SpokenLanguage, model: ModelName | None) -> str:
@@ -78,13 +78,13 @@ def _false_alarms(model: ModelName | None, *, widened: bool) -> str:
             "Rate and pauses were compared more cautiously, with which the {model} analysis flagged {second:.1%} of "
             "{readers} healthy second-language readers, against {native:.1%} of the reference readers; other languages "
             "were not measured.",
-            second=flags.told[model.value],
+            second=flags.known[model.value],
             **figures,
         )
     return _(
         "It was compared as if it did not differ, with which the {model} analysis flagged {second:.1%} of {readers} "
         "healthy second-language readers, against {native:.1%} of the reference readers; other languages were not "
         "measured.",
-        second=flags.untold[model.value],
+        second=flags.unknown[model.value],
         **figures,
     )

@@ -63,8 +63,8 @@ def _narrative() -> Narrative:
 def _known_signs(signals: Sequence[Signal]) -> Mapping[str, ShippedSign] | None:
     """The signs as they are shipped; None if one is not known, or is not from a calibration."""
     known = {signal.name: sign for signal in signals if (sign := shipped_signs().get(signal.name)) is not None}
-    told = all(signal.sign_version for signal in signals)
-    return known if told and len(known) == len({signal.name for signal in signals}) else None
+    all_versioned = all(signal.sign_version for signal in signals)
+    return known if all_versioned and len(known) == len({signal.name for signal in signals}) else None
 
 
 def _facts(

@@ -57,6 +57,6 @@ def own_ranges_by_job(results: Iterable[CountedResult]) -> dict[str, OwnRanges]:
 
 def _version(result: ModelResult) -> str | None:
     """Version of the analysis: that of its signs; None if a sign does not state it."""
-    told = [signal.sign_version for signal in signals_of(result)]
-    known = {without_widening(version) for version in told if version}
-    return ";".join(sorted(known)) if known and all(told) else None
+    versions = [signal.sign_version for signal in signals_of(result)]
+    known = {without_widening(version) for version in versions if version}
+    return ";".join(sorted(known)) if known and all(versions) else None

@@ -192,22 +192,22 @@ def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
     return Level.INCONCLUSIVE
 
 
-def _name(look: DrawingStyle, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> Iterator[Shape]:
+def _name(style: DrawingStyle, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> Iterator[Shape]:
     """Name, level and trend of a sign."""
     level = _newest_level(sign.name, points)
     lines = wrapped(label_word(sign.label), 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
-    word, look_of = level_word(level), look.level[level]
+    word, level_style = level_word(level), style.level[level]
     width, trend = 12 + text_width(word, 7.5, strong=True) + 11, trend_text(sign)
     below = width + 6 + text_width(trend, 7.5) > _NAMES_WIDTH - 6
     y = top + (ROW_HEIGHT - (len(lines) * 11 + 14 + 11 * below)) / 2 + 8
     for line in lines:
-        yield TextLine((0, y), line, 8.5, look.colour.text, strong=True)
+        yield TextLine((0, y), line, 8.5, style.colour.text, strong=True)
         y += 11
-    yield Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5)
-    yield from level_glyph(level, 5, y - 2, 8, look_of.tint, look)
-    yield TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True)
+    yield Box(0, y - 5, width, 14, Paint(fill=level_style.tint), radius=3.5)
+    yield from level_glyph(level, 5, y - 2, 8, level_style.tint, style)
+    yield TextLine((16.5, y + 4.7), word, 7.5, level_style.ink, strong=True)
     at = (0.0, y + 17.5) if below else (width + 6, y + 4.7)
-    yield TextLine(at, trend, 7.5, look.colour.text2)
+    yield TextLine(at, trend, 7.5, style.colour.text2)
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:

@@ -335,7 +335,7 @@ class Schedule:
 
     def run(self):
         for _ in range(self.chance.randrange(STEPS // 2, 2 * STEPS)):
-            self.act()
+            self.perform()
             self.check()
             if self.chance.random() < 0.05:
                 QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

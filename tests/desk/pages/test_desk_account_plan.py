@@ -78,7 +78,7 @@ def test_the_use_of_the_plan_is_that_of_the_budget_that_all_share(account, works
     before = {use.bucket: use.used for use in use_of_plan(workspace.flow.context)}
     for _ in range(3):
         workspace.budget.spend(Bucket.POLLING, now)
-    account.plan.look()
+    account.plan.refresh()
     used = {use.bucket: (use.used, use.limit) for use in use_of_plan(workspace.flow.context)}
     assert used[Bucket.POLLING] == (before[Bucket.POLLING] + 3, 30)
     assert "3 of 30" in words(account.plan)

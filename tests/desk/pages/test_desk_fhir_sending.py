@@ -154,7 +154,7 @@ def test_without_a_configured_server_there_is_no_entry(shelf, service, open_list
     ports.keyring.delete(profile.fhir_login_name)
     shelf.put("a-1")
     page = open_listed(SubjectsPage, 1)
-    page.sending.look()
+    page.sending.read_server()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert not page.sending.action.isVisible()
 

@@ -89,9 +89,9 @@ def test_an_outbox_that_cannot_be_read_does_not_load_for_ever(workspace, monkeyp
 def test_the_subjects_load_before_it_is_said_that_there_are_none(workspace, gate, open_page, qtbot):
     opened = gate(workspace.library, "list")
     page = open_page(SubjectsPage)
-    page.view_model.look_for("ward4")
+    page.view_model.search_for("ward4")
     assert says(page, "Loading The subjects are being read.")
-    page.view_model.look_for("")
+    page.view_model.search_for("")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "No subjects yet"))
     assert page.empty.button.isVisible()

@@ -171,7 +171,7 @@ def test_what_cannot_be_done_any_more_is_said(shelf, open_outbox, workspace, qtb
     with workspace.library.store.changing():
         for state in (OutboxState.UPLOADING, OutboxState.SUBMITTED):
             workspace.library.store.move(take_id, state)
-    page.view_model.act(take_id)
+    page.view_model.perform(take_id)
     qtbot.waitUntil(lambda: page.notice.words() != "")
     assert page.notice.words() == "This recording is not waiting to be sent."
 

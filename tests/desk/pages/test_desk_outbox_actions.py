@@ -105,7 +105,7 @@ def ask(shelf, open_outbox, workspace, qtbot):
             library.store.update(take_id, {"fix": Fix.SET_CLOCK, "reason": "The clock was wrong. Decide."})
         page = open_outbox(1)
         assert page.view_model.table.cell(0, 4).text == "Choose time"
-        page.view_model.act(take_id)
+        page.view_model.perform(take_id)
         qtbot.waitUntil(lambda: page.time_card.isVisible())
         assert page.time_card.sentence.text() == "The clock was wrong. Decide."
         assert page.time_card.title.text() == "When was the recording of ward4-0172 made?"
@@ -183,7 +183,7 @@ def test_a_corrected_recording_that_rests_can_be_given_its_first_time_back(shelf
     workspace.library.set_recorded_at(take_id, first - timedelta(hours=5))
     page = open_outbox(1)
     assert page.view_model.table.cell(0, 4).text == "Choose time"
-    page.view_model.act(take_id)
+    page.view_model.perform(take_id)
     qtbot.waitUntil(lambda: page.time_card.isVisible())
     assert "was corrected from " in page.time_card.sentence.text()
     assert page.time_card.choice.choice() == "original"
@@ -222,7 +222,7 @@ def test_a_recording_with_a_result_goes_to_the_trash_and_comes_back_from_there(
     row = [page.view_model.table.cell(0, column).text for column in range(5)]
     assert (row[0].partition(",")[0], row[1], row[3:]) == ("a", "Done", ["7 days left", "Restore"])
     assert shown(page) == set()
-    page.view_model.act(done)
+    page.view_model.perform(done)
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
     assert state_of(workspace, done) is S.DONE
     qtbot.waitUntil(lambda: not page.undo.isVisible())
@@ -305,7 +305,7 @@ def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, 
     workspace.library.change_settings(send_rule=SendRule.BY_HAND)
     page = open_outbox(3)
     qtbot.waitUntil(lambda: page.banner.words() == "3 recordings wait until you send them.")
-    page.view_model.act(takes[0])
+    page.view_model.perform(takes[0])
     qtbot.waitUntil(lambda: page.banner.words() == "2 recordings wait until you send them. 1 other is on the way.")
     assert workspace.library.get(takes[0]).released
     page.banner.button.click()
@@ -340,7 +340,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     assert {state_of(workspace, take_id) for take_id in takes} == {S.HANDED_OVER}
     card.close_button.click()
     qtbot.waitUntil(lambda: "Another computer sends it" in page.view_model.table.cell(0, 2).text)
-    page.view_model.act(takes[0])
+    page.view_model.perform(takes[0])
     qtbot.waitUntil(lambda: state_of(workspace, takes[0]) is S.WAITING)
 
     page.bar.button("take-in").click()
@@ -432,7 +432,7 @@ def test_what_the_service_may_have_is_sent_again_only_after_a_question_about_its
     take_id = put_unproven(shelf, workspace)
     page = open_outbox(1)
     assert page.view_model.rows[take_id].cells[-1].text == "Decide"
-    page.view_model.act(take_id)
+    page.view_model.perform(take_id)
     qtbot.waitUntil(lambda: page.notice.isVisible())
     assert "charged a second time" in page.notice.words()
     assert state_of(workspace, take_id) is S.NEEDS_ATTENTION, "nothing is sent before the answer"

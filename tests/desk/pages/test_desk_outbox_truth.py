@@ -177,24 +177,24 @@ def test_no_button_offers_what_the_library_would_refuse(context):
 @given(circumstances())
 def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(context):
     figures = context.figures()
-    news = banner_of(figures, context)
+    banner = banner_of(figures, context)
     moving = figures.waiting + figures.uploading + figures.running
     if context.status.on_hold is not None:
-        assert news.sentence == context.status.sentence
-        assert news.mend in (BannerAction.ACCOUNT, BannerAction.UNLOCK, BannerAction.TRY_NOW)
+        assert banner.sentence == context.status.sentence
+        assert banner.action in (BannerAction.ACCOUNT, BannerAction.UNLOCK, BannerAction.TRY_NOW)
     elif context.settings.paused:
-        assert news.mend is BannerAction.GO_ON
+        assert banner.action is BannerAction.GO_ON
     elif not moving:
-        assert news is None
+        assert banner is None
     elif context.status.connected is False:
-        assert news.sentence == context.status.sentence
-        assert news.mend is {
+        assert banner.sentence == context.status.sentence
+        assert banner.action is {
             ConnectivityState.OFFLINE: BannerAction.NONE,
             ConnectivityState.PORTAL: BannerAction.LOG_IN,
         }.get(context.status.connectivity, BannerAction.TRY_NOW)
     else:
-        assert news.mend in (BannerAction.SEND_NOW, BannerAction.PAUSE)
-    assert news is None or bool(news.act) is (news.mend is not BannerAction.NONE)
+        assert banner.action in (BannerAction.SEND_NOW, BannerAction.PAUSE)
+    assert banner is None or bool(banner.action_text) is (banner.action is not BannerAction.NONE)
 
 
 @settings(max_examples=300, deadline=None)
@@ -218,8 +218,8 @@ def test_a_mark_stands_at_what_a_hand_has_to_let_go():
         arranged=SortedOutbox().after(Changes(1, items, [])),
     )
     assert [OutboxRow(item, context).action for item in items] == [RowAction.CANCEL, RowAction.SEND_NOW]
-    news = banner_of(context.figures(), context)
-    assert news.sentence == "1 recording waits until you send it. 1 other is on the way."
+    banner = banner_of(context.figures(), context)
+    assert banner.sentence == "1 recording waits until you send it. 1 other is on the way."
 
 
 def test_only_what_can_go_is_counted_in_line():

@@ -146,7 +146,7 @@ def test_a_recording_from_anywhere_is_compared_in_the_background(workspace, task
             library.import_file(tmp_path / name, TakeMetadata("ward9", moment, RecordingTarget("model", "pulse")))
         )
     watch = SpeakerWatch(workspace.flow)
-    watch.look()
+    watch.compare()
     qtbot.waitUntil(lambda: sounds_unlike(library.get(takes[1])))
     assert not sounds_unlike(library.get(takes[0]))
     qtbot.waitUntil(lambda: not watch._work.busy)

@@ -220,10 +220,10 @@ def test_a_look_for_takes_of_a_crash_leaves_the_running_take_alone(user):
     user.begins()  # its file has no sound yet
     found = []
     user.page.review.rescued.connect(found.append)
-    user.page.review.look_for_rescued()
+    user.page.review.find_rescued()
     user.waits_for(lambda: not user.workspace.flow.commands.busy)
     user.speaks(20)
-    user.page.review.look_for_rescued()
+    user.page.review.find_rescued()
     user.waits_for(lambda: not user.workspace.flow.commands.busy)
     assert found and not any(found)
     user.stops()

@@ -59,7 +59,7 @@ class Faults:
             kind()
             time.sleep(self._chance.uniform(0.2, longest_gap_s))
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Restore normal operation."""
         for timer in self._paused.values():
             timer.cancel()

@@ -69,7 +69,7 @@ def test_what_was_saved_comes_back_in_an_empty_place(tmp_path, postgresql, tools
     operate(after, "audio", "restore", "--from", tmp_path / "copies")
 
     found = {finding.topic: finding for finding in run_checks(after)}
-    assert {topic for topic, finding in found.items() if finding.health is Health.MEND} <= {
+    assert {topic for topic, finding in found.items() if finding.health is Health.REPAIR} <= {
         "workers",
         "queue",
         *SHIFTED,

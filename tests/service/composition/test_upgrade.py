@@ -17,7 +17,7 @@ from service_in_process import API, Clock, ServiceInProcess
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.engine.analysis import analyse_file, prepare
-from vbdesk.service.engine.background_recompute import SEARCH_AGAIN_S, BackgroundRecompute
+from vbdesk.service.engine.background_recompute import SEARCH_INTERVAL_S, BackgroundRecompute
 from vbdesk.service.engine.outdated_readings import search
 from vbdesk.service.engine.shared_clock import ProcessTime
 from vbdesk.service.engine.slot_pool import SlotPool
@@ -97,7 +97,7 @@ def test_a_kept_recording_of_an_older_release_is_analysed_again_without_a_person
     slots = SlotPool(1, prepare)
     try:
         task = BackgroundRecompute(context, slots, analyse_file, ProcessTime(context.clock))
-        assert task.round() == SEARCH_AGAIN_S
+        assert task.round() == SEARCH_INTERVAL_S
     finally:
         slots.close()
     version = load_reference_data().calibration.meta.version

@@ -18,13 +18,13 @@ from worker_tasks import (
 
 from patience import until
 from vbdesk.service.engine import outdated_readings
-from vbdesk.service.engine.background_recompute import PAUSE_S, SEARCH_AGAIN_S, TASK, BackgroundRecompute
+from vbdesk.service.engine.background_recompute import PAUSE_S, SEARCH_INTERVAL_S, TASK, BackgroundRecompute
 from vbdesk.service.engine.job_runner import NoChildStarts
 from vbdesk.service.engine.outdated_readings import MOST_TRIES
 from vbdesk.service.engine.shared_clock import ProcessTime
 from vbdesk.service.engine.slot import SlotClosed
 from vbdesk.service.engine.slot_pool import SlotPool
-from vbdesk.service.health.reading_checks import look_at_readings
+from vbdesk.service.health.reading_checks import check_readings
 from vbdesk.service.kernel.db.jobs import jobs, leases, recomputations
 from vbdesk.service.kernel.db.tables import accounts
 from vbdesk.service.kernel.periodic import PeriodicWorker
@@ -94,7 +94,7 @@ def test_readings_are_made_again_and_results_credits_and_webhooks_stay(bench, ma
     before = [bench.read(first), bench.read(second), bench.credits(), bench.deliveries()]
     counted = metric(bench, "vbdesk_readings_recomputed_total", outcome="recomputed")
     assert left(bench) == (1, 0)
-    assert made().round() == SEARCH_AGAIN_S, "the task stops by itself"
+    assert made().round() == SEARCH_INTERVAL_S, "the task stops by itself"
     assert stress(bench) == [(0.6, NEW), (0.4, NEW)]
     assert [bench.read(first), bench.read(second), bench.credits(), bench.deliveries()] == before
     assert attempts(bench) == {first: (1, "done")}
@@ -133,7 +133,7 @@ def test_a_round_is_short_and_a_restart_goes_on_where_it_was(bench, made, monkey
     assert left(bench) == (3, 0)
     first.leave()  # releases the lease
     second = made()
-    assert [second.round(), second.round()] == [PAUSE_S, SEARCH_AGAIN_S]
+    assert [second.round(), second.round()] == [PAUSE_S, SEARCH_INTERVAL_S]
     assert left(bench) == (0, 0)
     assert {tries for tries, _ in attempts(bench).values()} == {1}, "none was analysed twice"
 
@@ -143,7 +143,7 @@ def test_a_recording_that_always_fails_is_tried_three_times_and_holds_up_no_othe
     bad = recorded(bench, 1)
     for search in range(MOST_TRIES + 2):
         task = made(analysis)
-        assert task.round() == SEARCH_AGAIN_S, search
+        assert task.round() == SEARCH_INTERVAL_S, search
         task.leave()
     assert attempts(bench) == {bad: (MOST_TRIES, "failed")}
     assert left(bench) == (0, 1)
@@ -186,7 +186,7 @@ def test_two_processes_share_the_work(bench, made):
     assert first.round() == PAUSE_S
     assert left(bench) == (1, 0)
     write(bench, sa.delete(leases))
-    assert second.round() == SEARCH_AGAIN_S
+    assert second.round() == SEARCH_INTERVAL_S
     assert first.round() == PAUSE_S, "the second has the lease now"
     assert {tries for tries, _ in attempts(bench).values()} == {1}
 
@@ -320,7 +320,7 @@ def test_the_doctor_tells_what_is_due_and_what_was_given_up(bench, made):
     database, settings = bench.service.context.database, bench.service.context.settings
 
     def told():
-        return [finding.sentence for finding in look_at_readings(database, settings)]
+        return [finding.sentence for finding in check_readings(database, settings)]
 
     assert told() == ["Every reading whose recording is kept is of the current calibration."]
     recorded(bench, 1)
@@ -329,7 +329,7 @@ def test_the_doctor_tells_what_is_due_and_what_was_given_up(bench, made):
         "The service makes them again while no job waits."
     ]
     off = settings.model_copy(update={"recompute_after_upgrade": False})
-    assert "turn on recompute_after_upgrade" in look_at_readings(database, off)[0].sentence
+    assert "turn on recompute_after_upgrade" in check_readings(database, off)[0].sentence
     for _ in range(MOST_TRIES):
         task = made(analyse_badly)
         task.round()

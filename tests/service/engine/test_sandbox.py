@@ -18,7 +18,7 @@ from vbdesk.service.engine import sandbox
 from vbdesk.service.engine.sandbox import Offered, offered
 from vbdesk.service.engine.slot import ChildCrashed, Slot, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
-from vbdesk.service.health.host_checks import look_at_sandbox
+from vbdesk.service.health.host_checks import check_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a sandbox for an ordinary process")
 
@@ -283,6 +283,6 @@ def test_doctor_and_log_say_what_is_missing(
     sandbox.warn_once.cache_clear()
     for _ in range(2):
         SlotPool(0, nothing_to_prepare)
-    assert words in look_at_sandbox().sentence
+    assert words in check_sandbox().sentence
     assert [words in record.message for record in caplog.records] == ([] if has.complete else [True])
     sandbox.warn_once.cache_clear()

@@ -13,7 +13,7 @@ from vbdesk.cli.main import app
 from vbdesk.contract.ids import new_id
 from vbdesk.language import language_of, reading_in
 from vbdesk.service.health.doctor import run_checks
-from vbdesk.service.health.endpoint_checks import look_at_address
+from vbdesk.service.health.endpoint_checks import check_host_address
 from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.tables import credit_balances
@@ -42,7 +42,7 @@ def doctor(*arguments: object) -> Result:
 
 
 def to_mend(data_dir: Path) -> dict[str, str]:
-    return {finding.topic: finding.sentence for finding in run_checks(data_dir) if finding.health is Health.MEND}
+    return {finding.topic: finding.sentence for finding in run_checks(data_dir) if finding.health is Health.REPAIR}
 
 
 def test_a_service_that_is_well_needs_no_mending(start_service):
@@ -141,7 +141,7 @@ def test_without_a_folder_or_a_service_it_says_so(tmp_path):
 def test_settings_that_do_not_fit_are_a_finding(tmp_path):
     (tmp_path / "vbdesk.toml").write_text("port = 99999999")
     [finding] = run_checks(tmp_path)
-    assert (finding.topic, finding.health) == ("settings", Health.MEND)
+    assert (finding.topic, finding.health) == ("settings", Health.REPAIR)
 
 
 def test_a_database_that_does_not_answer_is_a_finding_without_its_password(tmp_path):
@@ -155,10 +155,10 @@ def test_a_database_that_does_not_answer_is_a_finding_without_its_password(tmp_p
 
 
 def test_the_public_address_is_asked_for_tls_health_and_version(service, tmp_path):
-    findings = {finding.topic: finding for finding in look_at_address(service.base_url, load_settings(tmp_path))}
+    findings = {finding.topic: finding for finding in check_host_address(service.base_url, load_settings(tmp_path))}
     assert findings["public address"].health is Health.OK, findings
-    assert findings["certificate"].health is Health.MEND
-    [wrong] = look_at_address("voice.example.org", load_settings(tmp_path))
-    assert wrong.health is Health.MEND
-    away = look_at_address("http://127.0.0.1:9", load_settings(tmp_path, storage_url="http://127.0.0.1:9"))
-    assert [finding.health for finding in away] == [Health.MEND] * 3
+    assert findings["certificate"].health is Health.REPAIR
+    [wrong] = check_host_address("voice.example.org", load_settings(tmp_path))
+    assert wrong.health is Health.REPAIR
+    away = check_host_address("http://127.0.0.1:9", load_settings(tmp_path, storage_url="http://127.0.0.1:9"))
+    assert [finding.health for finding in away] == [Health.REPAIR] * 3

@@ -14,7 +14,7 @@ from vbdesk.service.composition.app import create_app
 from vbdesk.service.http import slow_clients
 from vbdesk.service.http.slow_clients import ClientTimeouts
 
-HASTY = ClientTimeouts(head_s=1.0, body_s=1.0, body_bytes=2000, look_every_s=0.1)
+HASTY = ClientTimeouts(head_s=1.0, body_s=1.0, body_bytes=2000, check_interval_s=0.1)
 LEAST_S = 0.9
 
 
@@ -95,7 +95,7 @@ class Watched:
 
     def __init__(self, monkeypatch) -> None:
         self.now, self.received, self.looks = 0.0, 0, 0
-        data_received, look = slow_clients.CutsOffSlowClients.data_received, slow_clients.CutsOffSlowClients._look
+        data_received, look = slow_clients.CutsOffSlowClients.data_received, slow_clients.CutsOffSlowClients._check
 
         def receive(protocol, data):
             data_received(protocol, data)
@@ -106,7 +106,7 @@ class Watched:
             self.looks += 1
 
         monkeypatch.setattr(slow_clients.CutsOffSlowClients, "data_received", receive)
-        monkeypatch.setattr(slow_clients.CutsOffSlowClients, "_look", look_once)
+        monkeypatch.setattr(slow_clients.CutsOffSlowClients, "_check", look_once)
         monkeypatch.setattr(slow_clients, "time", self)
 
     def monotonic(self) -> float:

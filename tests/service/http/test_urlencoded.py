@@ -212,7 +212,7 @@ def test_a_form_is_read_however_its_bytes_arrive(client, upload_ref, step):
 def test_a_form_that_trickles_is_cut_off(service, account, serve_app):
     from vbdesk.service.composition.app import create_app
 
-    timeouts = ClientTimeouts(head_s=60, body_s=0.3, body_bytes=1024, look_every_s=0.1)
+    timeouts = ClientTimeouts(head_s=60, body_s=0.3, body_bytes=1024, check_interval_s=0.1)
     parts = urlsplit(serve_app(create_app(service.context), timeouts))
     head = f"POST {SIGN} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {URLENCODED}\r\nContent-Length: 1000\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in account.headers.items())

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from vbdesk.service.jobs.admission import LOOK_AGAIN_S, Load, QueueAdmission
+from vbdesk.service.jobs.admission import CHECK_INTERVAL_S, Load, QueueAdmission
 from vbdesk.service.kernel.errors import ServiceBusy
 
 
@@ -34,7 +34,7 @@ def test_a_submit_to_a_full_queue_is_refused_before_its_body_is_read_and_leaves_
     bench = make_bench(queue_limit=2)
     for _ in range(3):
         bench.submit("/v2/signs/stress/analyze")
-    time.sleep(LOOK_AGAIN_S + 0.05)
+    time.sleep(CHECK_INTERVAL_S + 0.05)
     answer = bench.client.post("/v2/signs/stress/analyze", content=b"no form at all")
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (
         429,
@@ -67,7 +67,7 @@ def test_the_queue_is_looked_at_once_a_second(service):
         for _ in range(100):
             admission.check(counted, "a")
         at_once = counted.queries
-        now[0] += LOOK_AGAIN_S
+        now[0] += CHECK_INTERVAL_S
         admission.check(counted, "a")
     assert counted.queries == 2 * at_once
 

@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 from patience import HANGS_S, until
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.health.findings import Health
-from vbdesk.service.health.host_checks import look_at_disk
+from vbdesk.service.health.host_checks import check_free_disk
 from vbdesk.service.health.state_metrics import StateCollector
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.settings import load_settings
@@ -392,12 +392,12 @@ def test_readiness_metrics_and_doctor_report_the_reserve_while_writes_still_work
         if metric.name.startswith("vbdesk_disk")
     }
     assert (told["vbdesk_disk_free_bytes"], told["vbdesk_disk_reserve_bytes"]) == (100 * 1024**2 - 1, 100 * 1024**2)
-    disk, _ = look_at_disk(service.context.settings)
-    assert disk.health is Health.MEND
+    disk, _ = check_free_disk(service.context.settings)
+    assert disk.health is Health.REPAIR
     assert "0.1 GiB are kept in reserve" in disk.sentence
     scarce(10 * 1024**3)
     assert client.get("/readyz").status_code == 200
-    disk, _ = look_at_disk(service.context.settings)
+    disk, _ = check_free_disk(service.context.settings)
     assert disk.health is Health.OK
 
 
@@ -407,8 +407,8 @@ def test_a_reserve_of_zero_is_off_and_the_disk_of_a_database_elsewhere_is_checke
     assert elsewhere.written_folders == [tmp_path, tmp_path / "other"]
     server = load_settings(tmp_path, database_url="postgresql+psycopg://u@h/n")
     assert server.written_folders == [tmp_path]
-    _, missing, _ = look_at_disk(elsewhere)
-    assert (missing.health, "cannot be read" in missing.sentence) == (Health.MEND, True)
+    _, missing, _ = check_free_disk(elsewhere)
+    assert (missing.health, "cannot be read" in missing.sentence) == (Health.REPAIR, True)
 
 
 # A remote disk: errors as the server's driver and the system raise them

@@ -320,10 +320,10 @@ def test_the_doctor_tries_to_decrypt_every_secret(service_database):
     assert (found().health, found().sentence) == (Health.OK, "The keys open the only stored webhook secret.")
     path = settings.data_dir / "secrets"
     path.unlink()
-    assert (found().health, "is missing, and the database" in found().sentence) == (Health.MEND, True)
+    assert (found().health, "is missing, and the database" in found().sentence) == (Health.REPAIR, True)
     assert not path.exists()
     KeyFile(path).create()
-    assert found().health is Health.MEND
+    assert found().health is Health.REPAIR
     assert found().sentence.startswith("The keys of this service do not open 1 stored webhook secret,")
 
 

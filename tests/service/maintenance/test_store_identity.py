@@ -156,7 +156,7 @@ def test_the_log_of_a_database_that_was_moved_away_is_kept(data_dir, tmp_path, e
     assert "Put the database back" in said
     assert said.count("\n") == 1
     [finding] = [finding for finding in run_checks(killed) if finding.topic == "database"]
-    assert finding.health is Health.MEND
+    assert finding.health is Health.REPAIR
     assert "Put the database back" in finding.sentence
     assert operate(killed, "account", "list").exit_code == 1
     assert operate(killed, "database", "upgrade").exit_code == 1
@@ -176,7 +176,7 @@ def test_doctor_does_not_create_a_database_beside_recordings(data_dir, empty):
     if empty:
         database.touch()
     [finding] = [finding for finding in run_checks(data_dir) if finding.topic in ("database", "schema")]
-    assert finding.health is Health.MEND
+    assert finding.health is Health.REPAIR
     assert "restore it from a backup" in finding.sentence
     assert [path.name for path in data_dir.glob("vbdesk.db*")] == (["vbdesk.db"] if empty else [])
 
@@ -307,7 +307,7 @@ def start_worker(place: Place):
 
 
 def test_a_worker_with_its_own_folder_does_not_start(shared_database, monkeypatch):
-    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(store_identity, "CHECK_INTERVAL_S", 0.01)
     api, other = shared_database("api"), shared_database("other")
     with opened(api.settings, None, ""):  # type: ignore[arg-type]
         pass
@@ -333,7 +333,7 @@ def test_the_worker_command_reports_its_own_folder_in_one_line(shared_database, 
 
 
 def test_a_worker_writes_no_id_and_waits_for_the_api(shared_database, monkeypatch):
-    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(store_identity, "CHECK_INTERVAL_S", 0.01)
     place, other = shared_database("one"), shared_database("other")
     with pytest.raises(StartRefused), start_worker(place):
         pass
@@ -359,7 +359,7 @@ def test_a_worker_starts_on_a_folder_whose_recordings_the_database_knows(shared_
 
 
 def test_an_operator_with_another_folder_erases_nothing(shared_database, monkeypatch):
-    monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(store_identity, "CHECK_INTERVAL_S", 0.01)
     api, other = shared_database("api"), shared_database("other")
     require_match(api.database, api.store)
     with pytest.raises(StoreMismatch):
@@ -611,7 +611,7 @@ def test_the_doctor_finds_a_mismatch_and_too_many_orphans_and_changes_nothing(da
     (data_dir / "vbdesk.db").rename(tmp_path / "right.db")
     another_database(data_dir, tmp_path)
     found = {finding.topic: finding for finding in run_checks(data_dir, whole=False)}["database and object store"]
-    assert found.health is Health.MEND
+    assert found.health is Health.REPAIR
     assert "adopt-store" in found.sentence
     shutil.copy(tmp_path / "right.db", data_dir / "vbdesk.db")
     answer(data_dir, "database", "upgrade")
@@ -622,7 +622,7 @@ def test_the_doctor_finds_a_mismatch_and_too_many_orphans_and_changes_nothing(da
         name = f"019ca000-0000-7000-8000-{number:012}"
         (data_dir / "objects" / "audio" / name).write_bytes(b"sound")
     found = {finding.topic: finding for finding in run_checks(data_dir)}["orphans"]
-    assert found.health is Health.MEND
+    assert found.health is Health.REPAIR
     assert found.sentence.startswith("40 of 42 objects in the store belong to no job or upload.")
 
 

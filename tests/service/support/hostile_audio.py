@@ -21,7 +21,7 @@ from m4a_files import write_m4a  # noqa: E402
 from vbdesk.service.engine.inspection import MAX_TASKS, MEMORY_BYTES  # noqa: E402
 from vbdesk.service.engine.slot import SlotError, TaskFailed  # noqa: E402
 from vbdesk.service.engine.slot_pool import SlotPool  # noqa: E402
-from vbdesk.service.ports.audio_inspector import AudioFacts, load_decoders, look_at  # noqa: E402
+from vbdesk.service.ports.audio_inspector import AudioFacts, inspect_recording, load_decoders  # noqa: E402
 
 SHARED = TESTS.parents[1] / "shared" / "audio" / "odd"
 """Larger collection, next to the checkout."""
@@ -69,7 +69,7 @@ def look_at_mutated(sources: Sequence[Path], count: int, seed: int, *, at_once: 
             with slots.borrow() as slot:
                 try:
                     slot.wait_ready()
-                    seen = slot.run(look_at, timeout_s=PATIENCE_S, recording=path)
+                    seen = slot.run(inspect_recording, timeout_s=PATIENCE_S, recording=path)
                     outcome = "" if isinstance(seen, AudioFacts) else str(seen.code)
                 except TaskFailed as failure:
                     fault = str(failure)

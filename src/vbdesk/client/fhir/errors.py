@@ -92,13 +92,13 @@ def status_error(status: int, host: str, body: bytes, secrets: tuple[str, ...]) 
         return FhirRefused(Message.make(_REDIRECTED, fields={"host": host}), status=status)
     unknown = (FhirUnavailable, _FAILED) if status >= 500 else (FhirRefused, _REFUSED)
     kind, sentence = _SENTENCES.get(status, unknown)
-    told = Message.make(sentence, fields={"host": host, "status": status})
-    return kind(joined(told, quoted(outcome_text(body, secrets))), status=status)
+    sentence = Message.make(sentence, fields={"host": host, "status": status})
+    return kind(joined(sentence, quoted(outcome_text(body, secrets))), status=status)
 
 
-def quoted(told: str) -> str:
+def quoted(text: str) -> str:
     """What a server says, as a sentence; empty for nothing."""
-    return message("The server says: “{answer}”", answer=told) if told else ""
+    return message("The server says: “{answer}”", answer=text) if text else ""
 
 
 def outcome_text(body: bytes, secrets: tuple[str, ...] = ()) -> str:

@@ -82,7 +82,7 @@ _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.
 
 def _no_answer(cause: FailureCause, host: str, *, sent: bool) -> ConnectionFailed:
     error = ConnectionFailed(cause, maybe_delivered=sent)
-    told = cause.sentence_in(N_("The FHIR server {host} cannot be reached: {cause}"), host=host)
-    error.sentence = joined(told, _MAYBE) if sent else told
+    sentence = cause.sentence_in(N_("The FHIR server {host} cannot be reached: {cause}"), host=host)
+    error.sentence = joined(sentence, _MAYBE) if sent else sentence
     error.args = (error.sentence,)
     return error

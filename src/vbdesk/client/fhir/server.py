@@ -104,12 +104,12 @@ class FhirServer:
         return TransactionCounts(created, len(found) - created)
 
     def _unexpected(self, body: bytes) -> UnexpectedAnswer:
-        told = message(
+        sentence = message(
             "{host} answers, but not as a FHIR server that has done a transaction, so what it has stored is not known. "
             "Check the address; a repeat is harmless.",
             host=host_of(self._address),
         )
-        return UnexpectedAnswer(joined(told, quoted(outcome_text(body, self._authorization.secrets()))))
+        return UnexpectedAnswer(joined(sentence, quoted(outcome_text(body, self._authorization.secrets()))))
 
 
 def _status_of(entry: object) -> str:

@@ -109,14 +109,14 @@ class DeskCard(Card):
             self.pedal_field,
             self.notice_field,
         )
-        self.news = Text("", Role.CAPTION, "text2", wrap=True)
-        self.news.hide()
+        self.update_text = Text("", Role.CAPTION, "text2", wrap=True)
+        self.update_text.hide()
         self._columns = 0
         self.body.addWidget(self._colours())
         self.body.addWidget(horizontal_line())
         self.body.addLayout(self._grid)
         self.body.addWidget(self.pedal_back, 0, Qt.AlignmentFlag.AlignLeft)
-        self.body.addWidget(self.news)
+        self.body.addWidget(self.update_text)
         self.body.addWidget(horizontal_line())
         self.body.addWidget(self._folder())
         self._bind()
@@ -193,8 +193,8 @@ class DeskCard(Card):
         if chosen is not self._chosen:
             self._show_choices(chosen)
         snapshot = self.content.of(UpdateNoticeRead)
-        address, news = snapshot.value or ("", "")
-        self._show_notice(address, news or (snapshot.failure.sentence if snapshot.failure else ""))
+        address, update_text = snapshot.value or ("", "")
+        self._show_notice(address, update_text or (snapshot.failure.sentence if snapshot.failure else ""))
 
     def _show_choices(self, chosen: Preferences) -> None:
         self._chosen = chosen
@@ -218,12 +218,12 @@ class DeskCard(Card):
         blocker.unblock()
         self.pedal_back.setVisible(key != PEDAL_KEY)
 
-    def _show_notice(self, address: str, news: str) -> None:
+    def _show_notice(self, address: str, update_text: str) -> None:
         if not self.notice.hasFocus():
             self.notice.setText(address)
             self.notice.setCursorPosition(0)
-        self.news.setText(news)
-        self.news.setVisible(bool(news))
+        self.update_text.setText(update_text)
+        self.update_text.setVisible(bool(update_text))
 
     @Slot()
     def _on_notice(self) -> None:

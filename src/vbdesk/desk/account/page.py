@@ -22,7 +22,7 @@ from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.flow.commands import CommandOutcome
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.locking.app_lock import AppLock
-from vbdesk.desk.ui.badges import Chip, ChipLook
+from vbdesk.desk.ui.badges import Chip, ChipStyle
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
@@ -357,7 +357,7 @@ class AccountPage(QWidget):
         rename.clicked.connect(partial(self._edit_name, entry))
         yield rename
         if entry.in_use:
-            yield Chip(ChipLook(N_("In use"), "check", "ok", "oktint"))
+            yield Chip(ChipStyle(N_("In use"), "check", "ok", "oktint"))
             return
         remove = quiet_button(_("Remove"), size=ButtonSize.ROW)
         remove.setAccessibleName(_("Remove {name}", name=entry.name))
@@ -410,8 +410,8 @@ class AccountPage(QWidget):
         if status.on_hold is not Fix.UNLOCK_KEYRING:
             self.banner.withdraw(_KEYRING)
         elif self.banner.topic != _REMOVAL:
-            again = NoticeAction(_("Try again"), self._flow.context.connection.try_again)
-            self.banner.say(Tone.WARN, translated(status.sentence), again, topic=_KEYRING)
+            retry = NoticeAction(_("Try again"), self._flow.context.connection.try_again)
+            self.banner.say(Tone.WARN, translated(status.sentence), retry, topic=_KEYRING)
 
     @Slot()
     def _test(self) -> None:

@@ -13,7 +13,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, formats, ngettext
 
-_LOOK_EVERY_MS = 1000
+_REFRESH_INTERVAL_MS = 1000
 _NAME_WIDTH = 150
 _NAMES = {
     Bucket.ANALYZE: N_("Uploads and analyses"),
@@ -62,8 +62,8 @@ class PlanCard(Card):
         self._rows = {use.bucket: self._use_row(place, use) for place, use in enumerate(use_of_plan(self._context))}
         self.body.addLayout(self._use)
         self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_EVERY_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.setInterval(_REFRESH_INTERVAL_MS)
+        self._timer.timeout.connect(self.refresh)
         self._fit()
         self.content = flow.screen(self)
         self.content.changed.connect(self._show_prices)
@@ -78,7 +78,7 @@ class PlanCard(Card):
         self._fill()
 
     @Slot()
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Update the counters."""
         for use in use_of_plan(self._context):
             bar, figure = self._rows[use.bucket]
@@ -87,7 +87,7 @@ class PlanCard(Card):
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: D102
         super().showEvent(event)
-        self.look()
+        self.refresh()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: D102

@@ -22,12 +22,12 @@ from vbdesk.report.shipped_signs import shipped_signs
 FEWEST = 5
 """With fewer subjects, a distribution says nothing; it is shown, and said so."""
 
-NOT_NEWS = timedelta(days=90)
+OUTDATED_AFTER = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
 
 OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
-_NEWS, _CHANGED, _HOLDS, _AGAIN, _OLD = 3, 2, 1, 0, 4
+_NEW, _CHANGED, _HOLDS, _REPEATED, _OLD = 3, 2, 1, 0, 4
 
 
 class Shown(StrEnum):
@@ -292,10 +292,10 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
             reasons.append(ngettext("{count} more sign.", "{count} more signs.", others))
         reason, urgency = str(joined(*reasons)), notable[0][0]
     elif entry.level is Level.INCONCLUSIVE:
-        reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
+        reason, urgency = _why_inconclusive(entry), (float(_REPEATED),)
     else:
         return None
-    if now - entry.recorded_at > NOT_NEWS:
+    if now - entry.recorded_at > OUTDATED_AFTER:
         urgency = (urgency[0] - _OLD, *urgency[1:])
     return TriageRow(
         key=entry.group_id,
@@ -324,7 +324,7 @@ def _urgency(state: SignState) -> tuple[float, ...]:
     above = state.unusual != USUAL and (state.z or 0.0) >= 0
     kind = _HOLDS
     if above or state.level is Level.ELEVATED:
-        kind = _NEWS
+        kind = _NEW
     elif _rise(state) > 0 or (state.level.flagged and state.held == 1):
         kind = _CHANGED
     acute = {"acute": 2.0, "sustained": 1.0, SOME: 1.0}.get(state.unusual, 0.0)

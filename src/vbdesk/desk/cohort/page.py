@@ -72,7 +72,7 @@ class CohortPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show all subjects."""
         self.view_model.show()
-        self.export_menu.sending.look()
+        self.export_menu.sending.read_server()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -300,13 +300,13 @@ class CohortPage(QWidget):
 
     @Slot()
     def _on_tags(self) -> None:
-        told = self.tag.blockSignals(True)
+        blocked = self.tag.blockSignals(True)
         self.tag.clear()
         self.tag.addItem(_(_ANY_TAG), "")
         for tag in self.view_model.tags:
             self.tag.addItem(tag, tag)
         self.tag.setCurrentIndex(self.tag.findData(self.view_model.wanted.tag))
-        self.tag.blockSignals(told)
+        self.tag.blockSignals(blocked)
         self.tag.setVisible(bool(self.view_model.tags))
 
     @Slot()
@@ -381,8 +381,8 @@ class CohortPage(QWidget):
         self.banner.withdraw(_PROGRESS)
         if outcome.failure is not None:
             rest = _("What was read is kept; the rest is as it was last known.")
-            again = NoticeAction(_("Try again"), self.view_model.read_service)
-            self.banner.say(Tone.WARN, joined(outcome.sentence, rest), again)
+            retry = NoticeAction(_("Try again"), self.view_model.read_service)
+            self.banner.say(Tone.WARN, joined(outcome.sentence, rest), retry)
 
     @Slot(object)
     def _on_exported(self, outcome: CommandOutcome) -> None:

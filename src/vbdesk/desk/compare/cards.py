@@ -111,12 +111,12 @@ class SideCard(Card):
     ) -> None:
         """Offer these recordings; `recorded` is the one shown."""
         self._same_subject = tuple(same_subject)
-        told = self.choice.blockSignals(True)
+        blocked = self.choice.blockSignals(True)
         self.choice.clear()
         self.choice.addItems([one.words for one in self._same_subject])
         self.choice.setCurrentIndex(-1 if recorded is None else self._same_subject.index(recorded))
         self.choice.setEnabled(len(self._same_subject) > 1)
-        self.choice.blockSignals(told)
+        self.choice.blockSignals(blocked)
 
     def show_side(self, side: Side) -> None:
         """Show the recording."""

@@ -86,7 +86,7 @@ class LeftSound(Read[Sound]):
             level_db = spectrogram_db(audio.samples, audio.sample_rate, _COLUMNS)
             return Sound(audio, envelope_of(audio.samples), level_db)
 
-    def looks_like(self, value: Sound, other: Sound) -> bool:  # noqa: D102
+    def shows_same(self, value: Sound, other: Sound) -> bool:  # noqa: D102
         return True  # the sound of a recording never changes
 
 

@@ -167,7 +167,7 @@ class FirstStartPage(QWidget):
         model.passphrase_faulty.connect(self._show_passphrase_fault)
         model.can_go_on_changed.connect(self._allow)
         self._allow(False)
-        model.look_for_keyring()
+        model.check_keyring()
 
     def _lay_out(self, data_dir: Path) -> None:
         head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE, wrap=True)

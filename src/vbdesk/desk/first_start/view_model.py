@@ -87,7 +87,7 @@ class FirstStartViewModel(QObject):
         self._address = ServiceAddress(self.managed_address or base_url, account_id, api_key)
         self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
 
-    def look_for_keyring(self) -> None:
+    def check_keyring(self) -> None:
         """Say at once if this computer has no keyring, rather than when the choice was made."""
         self._screen.do(FindKeyring())
 

@@ -36,12 +36,12 @@ class Asked:
 
     Attributes:
         touched: what else is old now.
-        again_s: when to ask again, because the answer is not final; None if it is.
+        ask_again_s: when to ask again, because the answer is not final; None if it is.
         stored: whether something was stored; if not, the read itself is not read again.
     """
 
     touched: frozenset[Topic] = frozenset()
-    again_s: float | None = None
+    ask_again_s: float | None = None
     stored: bool = True
 
 
@@ -71,7 +71,7 @@ class Read(ABC, Generic[V]):
             task: says whether to stop.
         """
 
-    def looks_like(self, value: V, other: V) -> bool:
+    def shows_same(self, value: V, other: V) -> bool:
         """Whether a page shows the same of both values."""
         return value == other
 
@@ -253,7 +253,7 @@ class _Entry(QObject):
             self._answer = self._landing | self._answer
             return
         before, value = self.snapshot.value, found.value
-        same = before is value or (before is not None and value is not None and self._read.looks_like(before, value))
+        same = before is value or (before is not None and value is not None and self._read.shows_same(before, value))
         changes = {} if same else {"value": value, "version": self.snapshot.version + 1}
         read_at = None if value is None else self._read.read_at(value)
         self.set(loading=False, unreadable=None, read_at=read_at, **self._landing, **changes)
@@ -275,7 +275,7 @@ class _Entry(QObject):
 
     @Slot(object)
     def _on_asked(self, asked: Asked) -> None:
-        pending = asked.again_s is not None
+        pending = asked.ask_again_s is not None
         answer = {"asking": False, "answered": True, "pending": pending, "progress": None, "failure": None}
         if asked.stored:
             self._answer = answer
@@ -285,7 +285,7 @@ class _Entry(QObject):
         else:
             self.set(**answer)
         self._reads.refresh(asked.touched)
-        self._wait(asked.again_s)
+        self._wait(asked.ask_again_s)
 
     @Slot(object)
     def _on_refused(self, failure: Failure) -> None:

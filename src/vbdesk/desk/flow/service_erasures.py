@@ -8,7 +8,7 @@ from vbdesk.desk.flow.commands import Command, CommandOutcome, Commands, Done, W
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.tasks import TaskContext
 
-_AGAIN_MS = 30_000
+_RETRY_MS = 30_000
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class EraseAtService(Command):
     beside = True
 
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        owed = context.library.erasures
-        while owed is not None and (due := owed.due()):
+        erasures = context.library.erasures
+        while erasures is not None and (due := erasures.due()):
             task.check()
             context.connection.erase_at_service(due[0])
-            owed.settle(due[0])
+            erasures.settle(due[0])
         return Done()
 
 
@@ -41,32 +41,32 @@ class ServiceErasures(QObject):
         self._work = Work(commands, self)
         self._work.ended.connect(self._on_ended)
         self._asked_again = False
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(_AGAIN_MS)
-        self._again.timeout.connect(self.run)
+        self._retry_timer = QTimer(self)
+        self._retry_timer.setSingleShot(True)
+        self._retry_timer.setInterval(_RETRY_MS)
+        self._retry_timer.timeout.connect(self.run)
 
     @Slot()
     def run(self) -> None:
         """Erase what is due."""
-        self._again.stop()
+        self._retry_timer.stop()
         self._asked_again = self._work.busy
         self._work.start(EraseAtService())
 
     @Slot()
-    def look(self) -> None:
+    def check(self) -> None:
         """Erase what is due, but not what failed a moment ago."""
-        if not self._again.isActive():
+        if not self._retry_timer.isActive():
             self.run()
 
     def stop(self) -> None:
         """Stop retrying; the rest is erased at the next start."""
-        self._again.stop()
+        self._retry_timer.stop()
 
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:
         if outcome.failure is not None:
             self.failed.emit(outcome.sentence)
-            self._again.start()
+            self._retry_timer.start()
         elif self._asked_again:
             self.run()

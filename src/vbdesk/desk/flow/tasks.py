@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PROGRESS_INTERVAL_S = 0.1
-CLOSING_PATIENCE_S = 5.0
+CLOSING_TIMEOUT_S = 5.0
 _CLOSING_POLL_MS = 50
 
 
@@ -258,15 +258,15 @@ class TaskOwner(QObject):
         """Whether any task runs."""
         return any(task.alive() for task in self._tasks)
 
-    def close(self, *others: "Stoppable", patience_s: float = CLOSING_PATIENCE_S) -> None:
-        """Ask all tasks and long-lived parts to stop; `all_ended` follows within `patience_s`."""
+    def close(self, *others: "Stoppable", timeout_s: float = CLOSING_TIMEOUT_S) -> None:
+        """Ask all tasks and long-lived parts to stop; `all_ended` follows within `timeout_s`."""
         self._closing = True
         self._waiting = list(others)
         for task in self._tasks:
             task.cancel()
         for other in self._waiting:
             other.ask_to_stop()
-        self._deadline = time.monotonic() + patience_s
+        self._deadline = time.monotonic() + timeout_s
         self._timer.start()
 
     @Slot()

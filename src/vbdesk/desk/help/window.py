@@ -96,11 +96,11 @@ class GuideText(QTextBrowser):
             table.setBottomMargin(after)
             frame.setFrameFormat(table)
         for block in self._blocks():
-            cursor, look = QTextCursor(block), block.blockFormat()
-            look.setLayoutDirection(direction)
+            cursor, block_format = QTextCursor(block), block.blockFormat()
+            block_format.setLayoutDirection(direction)
             if not cursor.currentTable():
-                look.setBottomMargin(after / 2 if block.textList() else after)
-            cursor.setBlockFormat(look)
+                block_format.setBottomMargin(after / 2 if block.textList() else after)
+            cursor.setBlockFormat(block_format)
             if from_right and block.textList():
                 numbers = block.textList().format()
                 numbers.setNumberPrefix(".")  # Qt exchanges prefix and suffix here, and would show 1. for .1

@@ -20,7 +20,7 @@ from vbdesk.outbox.profiles.service_key import LockState
 LOCK_AFTER = (1, 2, 5, 10, 15, 30, 60)
 """Choices of minutes."""
 USUAL_LOCK_AFTER = 10
-_LOOK_MS = 2000
+_CHECK_INTERVAL_MS = 2000
 
 
 class IdleClock:
@@ -69,7 +69,7 @@ class LockRead(Read[LockChoice]):
         minutes = context.ports.policy.app_lock_minutes or PreferenceStore(context.ports.config_dir).load().lock_after
         return LockChoice(keys.passphrase_opens(), keys.app_lock(), minutes)
 
-    def looks_like(self, value: LockChoice, other: LockChoice) -> bool:
+    def shows_same(self, value: LockChoice, other: LockChoice) -> bool:
         """Whether a form may keep what was typed: each reading ends a change."""
         return False
 
@@ -132,9 +132,9 @@ class AppLock(QObject):
         self._idle = IdleClock(flow.ports.clock)
         self._choice = LockChoice()
         self._is_locked = False
-        self._look = QTimer(self)
-        self._look.setInterval(_LOOK_MS)
-        self._look.timeout.connect(self.lock_if_idle)
+        self._check_timer = QTimer(self)
+        self._check_timer.setInterval(_CHECK_INTERVAL_MS)
+        self._check_timer.timeout.connect(self.lock_if_idle)
 
     @property
     def choice(self) -> LockChoice:
@@ -188,7 +188,7 @@ class AppLock(QObject):
         """Lock the window now; whether it is locked. Without a passphrase nothing could open it again."""
         if not self._is_locked and self._choice.passphrase_opens:
             self._is_locked = True
-            self._look.stop()
+            self._check_timer.stop()
             self.locked.emit()
         return self._is_locked
 
@@ -203,13 +203,13 @@ class AppLock(QObject):
 
     def stop(self) -> None:
         """Stop measuring; the desk ends."""
-        self._look.stop()
+        self._check_timer.stop()
 
     def _watch(self) -> None:
         if self._choice.lock_after is not None and self._choice.passphrase_opens and not self._is_locked:
-            self._look.start()
+            self._check_timer.start()
         else:
-            self._look.stop()
+            self._check_timer.stop()
 
     def _change(self, command: Command) -> None:
         self.busy_changed.emit(True)

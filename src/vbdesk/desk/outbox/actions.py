@@ -44,7 +44,7 @@ class Selection:
 
     Attributes:
         send: on hold, ended without a result, or waiting for the user.
-        look: the service may have them, and can be asked again.
+        search: the service may have them, and can be asked again.
         cancel: queued and not sent yet.
         hand_over: can be exported in a bundle for another computer.
         take_back: exported in such a bundle.
@@ -58,7 +58,7 @@ class Selection:
 
     chosen: tuple[str, ...] = ()
     send: tuple[str, ...] = ()
-    look: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
     hand_over: tuple[str, ...] = ()
     take_back: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def selection_of(items: Iterable[RecordingItem], context: RowContext) -> Selecti
     return Selection(
         chosen=keys(lambda item: True),
         send=keys(lambda item: row_action(item, context) in _SENDING),
-        look=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
+        search=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
         hand_over=keys(lambda item: item.state is _S.WAITING or (item.state is _S.UPLOADING and not item.asked)),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
@@ -247,7 +247,7 @@ class OutboxActions(QObject):
             )
         )
 
-    def look(self, take_ids: Iterable[str]) -> None:
+    def search(self, take_ids: Iterable[str]) -> None:
         """Search the service again for recordings that it may have."""
         self._do(ChangeEach(tuple((take_id, Step.RETRY) for take_id in take_ids)))
 
@@ -314,14 +314,14 @@ class OutboxActions(QObject):
 
     def _tell_taken_back(self, done: Done) -> None:
         if isinstance(done.found, int):
-            told = ngettext(
+            sentence = ngettext(
                 "{count} recording is queued on this computer again. The service is asked first, so that it is "
                 "not sent twice.",
                 "{count} recordings are queued on this computer again. The service is asked first, so that none is "
                 "sent twice.",
                 done.found,
             )
-            self._report(told)
+            self._report(sentence)
 
     def _tell_removed(self, done: Done) -> None:
         """Erase at the local service too, after the keys here are destroyed."""

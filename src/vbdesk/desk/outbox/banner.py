@@ -30,7 +30,7 @@ class BannerAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutboxBanner:
-    """Text of the banner; `act` is the label of its button, empty for none.
+    """Text of the banner; `action_text` is the label of its button, empty for none.
 
     Attributes:
         asks: whether the service can be asked at once for results.
@@ -38,8 +38,8 @@ class OutboxBanner:
 
     sentence: str
     warning: bool = False
-    act: str = ""
-    mend: BannerAction = BannerAction.NONE
+    action_text: str = ""
+    action: BannerAction = BannerAction.NONE
     asks: bool = False
 
 
@@ -62,27 +62,29 @@ def banner_of(figures: Figures, context: RowContext) -> OutboxBanner | None:
     held = context.held_back
     moving = figures.waiting + figures.uploading + figures.running
     if context.held:
-        return OutboxBanner(context.held, warning=True, act=_("Accept this list"), mend=BannerAction.ACCEPT_COPY)
+        return OutboxBanner(
+            context.held, warning=True, action_text=_("Accept this list"), action=BannerAction.ACCEPT_COPY
+        )
     if status.on_hold is not None:
-        act, mend = _HOLDS.get(status.on_hold, _TRY_AGAIN)
-        return OutboxBanner(translated(status.sentence), warning=True, act=_(act), mend=mend)
+        action_text, action = _HOLDS.get(status.on_hold, _TRY_AGAIN)
+        return OutboxBanner(translated(status.sentence), warning=True, action_text=_(action_text), action=action)
     if settings.paused:
-        return OutboxBanner(_paused(figures), warning=True, act=_("Go on"), mend=BannerAction.GO_ON)
+        return OutboxBanner(_paused(figures), warning=True, action_text=_("Go on"), action=BannerAction.GO_ON)
     if not moving:
         return OutboxBanner(_waiting_for_consent(len(held))) if held else None
     if status.connected is False:
-        act, mend = _REACHES.get(status.connectivity, _TRY_NOW)
-        return OutboxBanner(translated(status.sentence), warning=True, act=_(act), mend=mend)
+        action_text, action = _REACHES.get(status.connectivity, _TRY_NOW)
+        return OutboxBanner(translated(status.sentence), warning=True, action_text=_(action_text), action=action)
     resting = _resting(context.arranged, held) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:
         return OutboxBanner(
-            _sent_on_request(resting, moving - resting), act=_("Send all now"), mend=BannerAction.SEND_NOW
+            _sent_on_request(resting, moving - resting), action_text=_("Send all now"), action=BannerAction.SEND_NOW
         )
     if resting and context.metered:
-        return OutboxBanner(_metered(resting), act=_("Send anyway"), mend=BannerAction.SEND_NOW)
+        return OutboxBanner(_metered(resting), action_text=_("Send anyway"), action=BannerAction.SEND_NOW)
     asks = status.connected is True and figures.running > 0
     sentence = " ".join(part for part in (_on_their_way(moving, context), _waiting_for_consent(len(held))) if part)
-    return OutboxBanner(sentence, act=_("Pause all"), mend=BannerAction.PAUSE, asks=asks)
+    return OutboxBanner(sentence, action_text=_("Pause all"), action=BannerAction.PAUSE, asks=asks)
 
 
 def _resting(arranged: SortedOutbox, held: frozenset[str]) -> int:
@@ -113,12 +115,12 @@ def _paused(figures: Figures) -> str:
 
 
 def _sent_on_request(resting: int, moving: int) -> str:
-    told = ngettext(
+    sentence = ngettext(
         "{count:,} recording waits until you send it.", "{count:,} recordings wait until you send them.", resting
     )
     if not moving:
-        return told
-    return f"{told} {ngettext('{count:,} other is on the way.', '{count:,} others are on the way.', moving)}"
+        return sentence
+    return f"{sentence} {ngettext('{count:,} other is on the way.', '{count:,} others are on the way.', moving)}"
 
 
 def _metered(resting: int) -> str:
@@ -132,9 +134,9 @@ def _metered(resting: int) -> str:
 def _on_their_way(moving: int, context: RowContext) -> str:
     seconds = None if context.forecast is None else context.forecast.whole_s
     if seconds is None:
-        told = ngettext("{count:,} recording on its way.", "{count:,} recordings on their way.", moving)
+        sentence = ngettext("{count:,} recording on its way.", "{count:,} recordings on their way.", moving)
     else:
-        told = ngettext(
+        sentence = ngettext(
             "{count:,} recording, {time}.", "{count:,} recordings, {time}.", moving, time=approximate_duration(seconds)
         )
-    return f"{told} {_(_STAYS)}"
+    return f"{sentence} {_(_STAYS)}"

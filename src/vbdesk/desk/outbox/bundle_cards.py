@@ -37,7 +37,7 @@ class BundleCard(QWidget):
 
     left = Signal()
 
-    def __init__(self, flow: Flow, work: Work, title: str, sentence: str, act: str, icon: str) -> None:
+    def __init__(self, flow: Flow, work: Work, title: str, sentence: str, action_text: str, icon: str) -> None:
         super().__init__()
         self._work, self._screen = work, flow.screen(self)
         self._screen.changed.connect(self._show)
@@ -47,7 +47,7 @@ class BundleCard(QWidget):
         self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
         self.progress, self.how_far = ProgressBar(_("Written")), Text("", Role.LABEL, "text2")
         self.close_button = quiet_button(_("Cancel"))
-        self.go = primary_button(act, icon=icon)
+        self.go = primary_button(action_text, icon=icon)
         self.fields = QVBoxLayout()
         self.fields.setSpacing(16)
         self._form = QWidget()
@@ -59,10 +59,10 @@ class BundleCard(QWidget):
         card.body.addStretch(1)
         foot = QHBoxLayout()
         foot.setSpacing(12)
-        told = QVBoxLayout()
-        told.addWidget(self.how_far)
-        told.addWidget(self.progress)
-        foot.addLayout(told, 1)
+        progress_column = QVBoxLayout()
+        progress_column.addWidget(self.how_far)
+        progress_column.addWidget(self.progress)
+        foot.addLayout(progress_column, 1)
         foot.addWidget(self.close_button)
         foot.addWidget(self.go)
         card.body.addLayout(foot)

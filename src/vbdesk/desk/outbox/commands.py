@@ -132,8 +132,8 @@ class Remove(Command):
             library.remove_sounds(self.take_ids, part=None)
         else:
             library.discard(*self.take_ids, at_once=True)
-        owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
-        at_service = tuple(take_id for take_id in self.take_ids if take_id in owed)
+        due = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
+        at_service = tuple(take_id for take_id in self.take_ids if take_id in due)
         return Done(touched=_TOUCHED, found=RemovedHere(self.what, self.take_ids, at_service))
 
 
@@ -168,13 +168,13 @@ def _each_in_turn(library: Library, steps: tuple[tuple[str, Step], ...]) -> Mess
         except (NotAllowed, UnknownTake) as refusal:
             refusals.append(joined(refusal))
     if len(steps) > 1 and refusals:
-        told = plural_message(
+        sentence = plural_message(
             "{count:,} of {all:,} could not be changed.",
             "{count:,} of {all:,} could not be changed.",
             len(refusals),
             all=len(steps),
         )
-        return joined(told, refusals[0])
+        return joined(sentence, refusals[0])
     return refusals[0] if refusals else joined("")
 
 

@@ -30,7 +30,7 @@ from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import BundleRoute
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
-from vbdesk.desk.ui.state_chip import STATE_LOOKS
+from vbdesk.desk.ui.state_chip import STATE_CHIP_STYLES
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
@@ -46,12 +46,12 @@ _EMPTY = {
     Show.DONE: (N_("No results yet"), N_("Recordings with a result appear here.")),
 }
 _RESTORE, _DESTROY, _CORRECT = "restore", "destroy", "correct"
-_SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
+_SEND, _SEARCH, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _READING = N_("The recordings are being read.")
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
     (_SEND, N_("Send"), "arrow-up"),
-    (_LOOK, N_("Look again"), "refresh"),
+    (_SEARCH, N_("Look again"), "refresh"),
     (_CANCEL, N_("Keep, do not send"), ""),
     (_HAND_OVER, N_("Hand over"), "outbox"),
     (_TAKE_BACK, N_("Take back"), ""),
@@ -127,19 +127,19 @@ class OutboxPage(QWidget):
         self.notice.float_over(self)
         self.undo.float_over(self)
         self.correction_notice.float_over(self)
-        self._faces = FillingStack()
-        self._faces.addWidget(card)
-        layout.addWidget(self._faces, 1)
+        self._views = FillingStack()
+        self._views.addWidget(card)
+        layout.addWidget(self._views, 1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(scroll_area(content))
         self.segment.chosen.connect(self._choose)
         self.list.opened.connect(view_model.open)
-        self.list.acted.connect(view_model.act)
+        self.list.acted.connect(view_model.perform)
         self.list.chosen_changed.connect(self._on_chosen)
         self.list.chosen_changed.connect(self._withdraw_question)
         self.list.delete_wanted.connect(self._delete)
-        self.bar.acted.connect(self._act_on_choice)
+        self.bar.acted.connect(self._perform_on_selection)
         view_model.corrections.changed.connect(self._on_correction_done)
         view_model.corrections.refused.connect(self._on_correction_refused)
         view_model.actions.noticed.connect(self.notice.show_notice)
@@ -158,7 +158,7 @@ class OutboxPage(QWidget):
             self.segment.choose(argument)
             self.view_model.choose(argument)
         elif isinstance(argument, BundleRoute):
-            self._show_face(self.take_in)
+            self._show_view(self.take_in)
             self.take_in.begin(argument.path)
         self.view_model.set_shown(True)
 
@@ -190,7 +190,7 @@ class OutboxPage(QWidget):
     def _widths(self, widths: tuple[int, ...]) -> tuple[int, ...]:
         """These widths, with room for every state, consent and button in the reader's language."""
         scale = self._theme.px(100) / 100
-        states = max(chip_size(self._theme, look).width() for look in STATE_LOOKS.values())
+        states = max(chip_size(self._theme, style).width() for style in STATE_CHIP_STYLES.values())
         letters = QFontMetricsF(self._theme.font(Role.LABEL_MEDIUM))
         buttons = max(letters.horizontalAdvance(_(words)) for words in ACTION_WORDS.values())
         consent = letters.horizontalAdvance(no_consent_words())
@@ -208,16 +208,20 @@ class OutboxPage(QWidget):
         self._on_chosen()
 
     @Slot(object)
-    def _show_banner(self, news: OutboxBanner | None) -> None:
-        if news is None:
+    def _show_banner(self, banner: OutboxBanner | None) -> None:
+        if banner is None:
             self.banner.clear()
         else:
             actions = []
-            if news.act:
-                actions.append(NoticeAction(news.act, partial(self.view_model.act_on_banner, news.mend), stays=True))
-            if news.asks:
+            if banner.action_text:
+                actions.append(
+                    NoticeAction(
+                        banner.action_text, partial(self.view_model.perform_banner_action, banner.action), stays=True
+                    )
+                )
+            if banner.asks:
                 actions.append(NoticeAction(_("Check now"), self._check_now, stays=True))
-            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, *actions)
+            self.banner.say(Tone.WARN if banner.warning else Tone.INFO, banner.sentence, *actions)
 
     @Slot()
     def _check_now(self) -> None:
@@ -230,11 +234,11 @@ class OutboxPage(QWidget):
         if self.view_model.loading:
             self.empty.say_loading(_(_READING))
         elif not some and self.view_model.show is Show.TRASH:
-            told = _("Deleted recordings can be restored from here for some days.")
-            self.empty.say(_("The trash is empty"), told)
+            sentence = _("Deleted recordings can be restored from here for some days.")
+            self.empty.say(_("The trash is empty"), sentence)
         elif not some:
-            title, told = _EMPTY[self.view_model.show]
-            self.empty.say(_(title), _(told), action=pgettext("verb", "Record"))
+            title, sentence = _EMPTY[self.view_model.show]
+            self.empty.say(_(title), _(sentence), action=pgettext("verb", "Record"))
         self._stack.setCurrentIndex(1 if some else 0)
 
         if self._choice.chosen or self.view_model.show is Show.TRASH:
@@ -278,7 +282,7 @@ class OutboxPage(QWidget):
         names = {_NONE: _("Choose none")}
         for key, keys in (
             (_SEND, choice.send),
-            (_LOOK, choice.look),
+            (_SEARCH, choice.search),
             (_CANCEL, choice.cancel),
             (_HAND_OVER, choice.hand_over),
             (_TAKE_BACK, choice.take_back),
@@ -294,12 +298,12 @@ class OutboxPage(QWidget):
         """Offer what can be done with the selected rows of the trash."""
         count, days = len(choice.chosen), self.view_model.trash_days
         if not count:
-            told = ngettext(
+            sentence = ngettext(
                 "Deleted recordings stay here for {count} day, then their keys are destroyed.",
                 "Deleted recordings stay here for {count} days, then their keys are destroyed.",
                 days,
             )
-            self.bar.show_actions(told, {})
+            self.bar.show_actions(sentence, {})
             return
         names = {
             _NONE: _("Choose none"),
@@ -312,12 +316,12 @@ class OutboxPage(QWidget):
         self.bar.show_actions(ngettext("{count:,} recording chosen", "{count:,} recordings chosen", count), names)
 
     @Slot(str)
-    def _act_on_choice(self, action: str) -> None:
+    def _perform_on_selection(self, action: str) -> None:
         match action:
             case "send":
                 self.view_model.send(self._choice.send)
             case "look":
-                self.view_model.actions.look(self._choice.look)
+                self.view_model.actions.search(self._choice.search)
             case "cancel":
                 self.view_model.actions.cancel(self._choice.cancel)
             case "take-back":
@@ -332,10 +336,10 @@ class OutboxPage(QWidget):
             case "destroy":
                 self.view_model.actions.ask_to_destroy(self._choice.destroy)
             case "hand-over":
-                self._show_face(self.hand_over)
+                self._show_view(self.hand_over)
                 self.hand_over.begin(self._choice.hand_over)
             case "take-in":
-                self._show_face(self.take_in)
+                self._show_view(self.take_in)
                 self.take_in.begin()
             case "none":
                 self.list.clearSelection()
@@ -362,7 +366,7 @@ class OutboxPage(QWidget):
 
     @Slot()
     def _on_correction_asked(self) -> None:
-        self._show_face(self.correction_card)
+        self._show_view(self.correction_card)
 
     @Slot(object)
     def _on_correction_done(self, changed: CorrectionDone) -> None:
@@ -372,23 +376,23 @@ class OutboxPage(QWidget):
 
     @Slot(str)
     def _on_correction_refused(self, sentence: str) -> None:
-        if self._faces.currentIndex() == 0:
+        if self._views.currentIndex() == 0:
             self.correction_notice.say(Tone.WARN, sentence, close_action())
 
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:
-        self._show_face(self.time_card)
+        self._show_view(self.time_card)
         self.time_card.begin(question)
 
-    def _show_face(self, face: BundleCard | TimeCard | RecordingCorrectionCard) -> None:
-        if self._faces.indexOf(face) < 0:
-            self._faces.addWidget(face)
-            face.left.connect(self._show_list)
-        self._faces.setCurrentWidget(face)
+    def _show_view(self, view: BundleCard | TimeCard | RecordingCorrectionCard) -> None:
+        if self._views.indexOf(view) < 0:
+            self._views.addWidget(view)
+            view.left.connect(self._show_list)
+        self._views.setCurrentWidget(view)
 
     @Slot()
     def _show_list(self) -> None:
-        self._faces.setCurrentIndex(0)
+        self._views.setCurrentIndex(0)
         self.list.setFocus()
 
     @Slot()

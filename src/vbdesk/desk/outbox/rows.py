@@ -87,7 +87,7 @@ ACTION_WORDS = {
     RowAction.OPEN: N_("Open result"),
 }
 
-_MENDS = {
+_FIXES = {
     Fix.REVIEW_TAKE: RowAction.REVIEW,
     Fix.CHANGE_TARGET: RowAction.REVIEW,
     Fix.SET_CLOCK: RowAction.CORRECT,
@@ -221,7 +221,7 @@ def row_action(item: RecordingItem, context: RowContext) -> RowAction:
             return RowAction.TAKE_BACK
         case _S.SUBMITTED | _S.RUNNING:
             return RowAction.NONE
-    return RowAction.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
+    return RowAction.NONE if item.fault else _FIXES.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
 
 
 def _action_before_sending(item: RecordingItem) -> RowAction:

@@ -131,7 +131,7 @@ class OutboxViewModel(QObject):
         """Send these recordings."""
         self.actions.send(self._items(keys), self._row_context())
 
-    def act(self, key: str) -> None:
+    def perform(self, key: str) -> None:
         """Run the action of a row."""
         if self._show is Show.TRASH:
             self.actions.restore([key])
@@ -171,7 +171,7 @@ class OutboxViewModel(QObject):
         if item is not None:
             self.corrections.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
 
-    def act_on_banner(self, action: BannerAction) -> None:
+    def perform_banner_action(self, action: BannerAction) -> None:
         """Run an action that the banner offered."""
         match action:
             case BannerAction.ACCOUNT:

@@ -56,8 +56,8 @@ class Announcements(QObject):
     def _on_moment(self, moment: Moment) -> None:
         left_s = self._model.maximum_s - moment.seconds
         if self._crosses("minimum", moment.seconds >= self._model.minimum_s):
-            told = _("{seconds:.0f} seconds: long enough to be analysed.", seconds=self._model.minimum_s)
-            self.said.emit(told, False)
+            sentence = _("{seconds:.0f} seconds: long enough to be analysed.", seconds=self._model.minimum_s)
+            self.said.emit(sentence, False)
         if self._crosses("speech", self._model.task.progress(moment.speech) >= 1.0):
             self.said.emit(_("Enough speech."), False)
         if self._crosses("soon", left_s <= SOON_S):

@@ -116,7 +116,7 @@ class TakeReviewViewModel(QObject):
         self._leave()
         self._screen.do(ReadTake(take_id))
 
-    def look_for_rescued(self) -> None:
+    def find_rescued(self) -> None:
         """Find undecided takes of an earlier session."""
         self._do(FindLeftovers())
 
@@ -263,7 +263,7 @@ class TakeReviewViewModel(QObject):
         self._audio, self.review = found.audio, review
         self.checked.emit(review)
         if first:
-            self.findings.look(found.audio, review)
+            self.findings.start(found.audio, review)
         self.findings.compare(review)
         if first:
             self._trim_silence(review)

@@ -117,8 +117,8 @@ class Review:
             return translated(failing[0].sentence)
         if watching:
             passing = len(self._rows(CheckRating.PASS))
-            told = ngettext("{count} check passes.", "{count} checks pass.", passing) if passing else ""
-            return f"{told} {_('To watch: {checks}.', checks=_names(watching))}".strip()
+            passed = ngettext("{count} check passes.", "{count} checks pass.", passing) if passing else ""
+            return f"{passed} {_('To watch: {checks}.', checks=_names(watching))}".strip()
         return _("All checks pass.")
 
     @property

@@ -150,14 +150,14 @@ class CheckView(QWidget):
         words.setSpacing(2)
         words.addWidget(self.reason)
         words.addWidget(self._reason_below)
-        told = QHBoxLayout()
-        told.setSpacing(12)
-        told.addWidget(self._reason_icon)
-        told.addLayout(words, 1)
+        texts = QHBoxLayout()
+        texts.setSpacing(12)
+        texts.addWidget(self._reason_icon)
+        texts.addLayout(words, 1)
         self._foot = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._foot.setContentsMargins(0, 8, 0, 8)
         self._foot.setSpacing(12)
-        self._foot.addLayout(told, 1)
+        self._foot.addLayout(texts, 1)
         self._buttons = FlowLayout(spacing=12)
         for button in (self.discard, self.keep, self.retake, self.send):
             self._buttons.addWidget(button)
@@ -290,9 +290,9 @@ class CheckView(QWidget):
         if review.good:
             self.reason.setText(missing)
             self.reason.set_ink("fail" if review.refusal else "warn")
-        told = review.refusal or _("It can be sent without consent. Every list shows that it is missing.")
-        with_missing = _("{missing}. {consequence}", missing=missing, consequence=told)
-        self._reason_below.setText(told if review.good else with_missing)
+        sentence = review.refusal or _("It can be sent without consent. Every list shows that it is missing.")
+        with_missing = _("{missing}. {consequence}", missing=missing, consequence=sentence)
+        self._reason_below.setText(sentence if review.good else with_missing)
 
     @Slot(str)
     def _show_speaker(self, warning: str) -> None:

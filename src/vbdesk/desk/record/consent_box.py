@@ -62,9 +62,9 @@ class ConsentBox(QWidget):
     @Slot()
     def _show(self) -> None:
         model = self._model
-        told = self.tick.blockSignals(True)
+        blocked = self.tick.blockSignals(True)
         self.tick.setChecked(model.ticked_at is not None or model.in_force)
-        self.tick.blockSignals(told)
+        self.tick.blockSignals(blocked)
         self.tick.setText(model.words())
         self.tick.set_caption(model.caption())
         self.tick.setEnabled(bool(model.group_id) and not model.in_force)

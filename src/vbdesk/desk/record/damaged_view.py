@@ -53,11 +53,11 @@ class DamagedView(QWidget):
         for card in self.cards:
             self._column.addWidget(card)
         more = len(takes) - SHOWN
-        told = _("Their files have changed since they were written. They stay until you decide.")
+        sentence = _("Their files have changed since they were written. They stay until you decide.")
         if more > 0:
             follow = ngettext("{count} more recording follows these.", "{count} more recordings follow these.", more)
-            told = f"{told} {follow}"
-        self.words.setText(told)
+            sentence = f"{sentence} {follow}"
+        self.words.setText(sentence)
 
 
 class DamagedCard(Card):

@@ -5,7 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.check_text import Review, limit_words, row_value
-from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
+from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipStyle
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.gauge import Gauge
 from vbdesk.desk.ui.icons import IconView
@@ -16,7 +16,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, translated
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow
 
-_LOOKS: dict[CheckRating, ChipLook] = {CheckRating.PASS: PASS, CheckRating.WATCH: WATCH, CheckRating.FAIL: FAIL}
+_STYLES: dict[CheckRating, ChipStyle] = {CheckRating.PASS: PASS, CheckRating.WATCH: WATCH, CheckRating.FAIL: FAIL}
 _TOKENS: dict[CheckRating, str] = {CheckRating.PASS: "ok", CheckRating.WATCH: "warn", CheckRating.FAIL: "fail"}
 _TRACKS = {"s": (0.0, 60.0), "%": (0.0, 100.0), "dB": (-60.0, 0.0), "": (0.0, 100.0)}
 _ROWS = 5
@@ -39,7 +39,7 @@ class _Disc(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignCenter)
 
-    def show_look(self, icon: str, ink: str, tint: str) -> None:
+    def show_style(self, icon: str, ink: str, tint: str) -> None:
         self._icon.show_icon(icon, ink)
         self._tint = tint
         self.update()
@@ -68,14 +68,14 @@ class RowView(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(_SIDE, px(11), _SIDE, px(11))
         self._grid.setHorizontalSpacing(16)
-        self._look: tuple[bool, bool] | None = None
+        self._arrangement: tuple[bool, bool] | None = None
         self.arrange(roomy=True, tight=False)
 
     def arrange(self, *, roomy: bool, tight: bool) -> None:
         """Lay out the parts for the available width."""
-        if (roomy, tight) == self._look:
+        if (roomy, tight) == self._arrangement:
             return
-        self._look = roomy, tight
+        self._arrangement = roomy, tight
         middle = Qt.AlignmentFlag.AlignVCenter
         for part in (self.chip, self.name, self.sentence, self.gauge, self.value, self.limit):
             self._grid.removeWidget(part)
@@ -101,7 +101,7 @@ class RowView(QWidget):
 
     def show_row(self, row: CheckRow) -> None:
         """Show the findings."""
-        self.chip.show_look(_look(row))
+        self.chip.show_style(_chip_style(row))
         self.name.setText(_(row.name))
         self.sentence.setText(translated(row.sentence))
         self.value.setText(row_value(row))
@@ -124,9 +124,9 @@ def _track(row: CheckRow) -> tuple[float, float]:
     return low, max(high, row.value or 0.0)
 
 
-def _look(row: CheckRow) -> ChipLook:
+def _chip_style(row: CheckRow) -> ChipStyle:
     """Icon and text of a row; a failing one says how it misses its limit."""
-    return ChipLook(_(row.missed), FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.rating]
+    return ChipStyle(_(row.missed), FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _STYLES[row.rating]
 
 
 class CheckResultCard(Card):
@@ -149,7 +149,7 @@ class CheckResultCard(Card):
         """Show that the check runs."""
         self.title.setText(_("Checking"))
         self.sentence.setText(_("This takes a moment. The take is safe."))
-        self._disc.show_look("clock", "text2", "sunken")
+        self._disc.show_style("clock", "text2", "sunken")
         self.progress.show_share(0.0)
         self._show_rows(shown=False)
         self._show_notes(())
@@ -171,7 +171,7 @@ class CheckResultCard(Card):
         self._line_up()
         self.title.setText(review.title)
         self.sentence.setText(review.sentence)
-        self._disc.show_look(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
+        self._disc.show_style(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
         self._show_notes(review.check.hints)
 
     def set_low(self, low: bool) -> None:

@@ -53,11 +53,11 @@ class ImportConsentCard(QWidget):
 
     def _lay_out(self) -> None:
         words = QWidget()
-        told = QHBoxLayout(words)
-        told.setContentsMargins(0, 0, 0, 0)
-        told.setSpacing(8)
-        told.addWidget(IconView("warning", "warn", 16))
-        told.addWidget(self.words, 1)
+        texts = QHBoxLayout(words)
+        texts.setContentsMargins(0, 0, 0, 0)
+        texts.setSpacing(8)
+        texts.addWidget(IconView("warning", "warn", 16))
+        texts.addWidget(self.words, 1)
         for field in (self.kind, self.asked_by):
             field.setMinimumWidth(1)
         fields = StackingRow((self.kind, self.asked_by), least=_FIELD_WIDTH, spacing=8)

@@ -57,7 +57,7 @@ class ImportViewModel(QObject):
         progressed: (int, int) number done, and the total.
         changed: rows, faults or what can be done changed.
         pattern_found: (PatternPreview | None, str) what the pattern finds, or why it is wrong.
-        single: (Path, TakeMetadata) only one recording was dropped; its subject and other values from `look`.
+        single: (Path, TakeMetadata) only one recording was dropped; its subject and other values from `read_files`.
         imported: (int, int) number imported, and number not imported.
         consent_noted: (int) of how many subjects.
         failed: (str) why nothing can be imported, or why a consent was not noted.
@@ -111,7 +111,7 @@ class ImportViewModel(QObject):
         """What the profile asks of subjects."""
         return self._sync.settings.consent
 
-    def look(
+    def read_files(
         self,
         paths: list[Path],
         common: TakeMetadata,

@@ -175,16 +175,16 @@ class ImportView(QWidget):
         chosen = len(self.table.chosen_keys())
         self.names.leave_out.setEnabled(chosen > 0)
         self.consent.show_state()
-        told = [self._model.row_words(self.table.current_key())]
+        lines = [self._model.row_words(self.table.current_key())]
         if chosen > 1:
-            told.append(
+            lines.append(
                 ngettext(
                     "An edit in the {count} checked row changes it.",
                     "An edit in one of the {count} checked rows changes all of them.",
                     chosen,
                 )
             )
-        self.row_words.setText(" ".join(told).strip())
+        self.row_words.setText(" ".join(lines).strip())
 
     @Slot(int, int)
     def _show_done(self, well: int, badly: int) -> None:

@@ -33,8 +33,8 @@ class LevelMeterBar(QWidget):
         shown = tuple(_whole(value) for value in (level, peak, floor))
         if shown != (self._level, self._peak, self._floor):
             self._level, self._peak, self._floor = shown
-            told = _("No sound") if shown[1] is None else _("Peak {peak} dBFS", peak=decibels(shown[1]))
-            self.setAccessibleDescription(told)
+            sentence = _("No sound") if shown[1] is None else _("Peak {peak} dBFS", peak=decibels(shown[1]))
+            self.setAccessibleDescription(sentence)
             self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102

@@ -269,14 +269,14 @@ class LiveView(QWidget):
 
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:
-        looks = {
+        styles = {
             RecordPhase.COUNTING_IN: (_("Get ready"), "clock"),
             RecordPhase.RECORDING: (pgettext("progress", "Recording"), "dot"),
             RecordPhase.PAUSED: (_("Paused"), "pause"),
             RecordPhase.ENDING: (_("Saving"), "dot"),
         }
-        if phase in looks:
-            self._chip.say(*looks[phase])
+        if phase in styles:
+            self._chip.say(*styles[phase])
         running = phase in (RecordPhase.RECORDING, RecordPhase.PAUSED)
         self.following.setEnabled(phase is RecordPhase.RECORDING and self._following_left)
         self.marker.setEnabled(phase is RecordPhase.RECORDING)

@@ -28,8 +28,8 @@ class NamePatternCard(QWidget):
         self.pattern.setAccessibleDescription(
             _("{subject}, {date}, {time}, {year}, {month} and {day} match these parts, * matches any text.")
         )
-        told = self.pattern.placeholderText(), self.pattern.accessibleDescription()
-        self.pattern.setToolTip("\n".join(told))  # the hint too: a narrow field cuts it
+        hints = self.pattern.placeholderText(), self.pattern.accessibleDescription()
+        self.pattern.setToolTip("\n".join(hints))  # the hint too: a narrow field cuts it
         self.fill = secondary_button(_("Fill from names"))
         self.zone = ChoiceField("globe")
         self.zone.setAccessibleName(_("Time zone of the times without one"))
@@ -106,14 +106,14 @@ class NamePatternCard(QWidget):
 
     @Slot(object, str)
     def _show_found(self, preview: PatternPreview | None, fault: str) -> None:
-        told = [fault] if preview is None else self._sentences(preview)
-        self.found.setText(told[0] if self._parts.is_stacked() else " ".join(told))
-        self.found.setToolTip(" ".join(told))
+        sentences = [fault] if preview is None else self._sentences(preview)
+        self.found.setText(sentences[0] if self._parts.is_stacked() else " ".join(sentences))
+        self.found.setToolTip(" ".join(sentences))
         self.found.set_ink("fail" if preview is None else "text2")
 
     def _sentences(self, preview: PatternPreview) -> list[str]:
         """What is found, an example, and a name in which nothing is found."""
-        told = [
+        sentences = [
             _(
                 "Names: {rows:,}. With a subject: {subjects:,}. With a date and a time of day: {times:,}.",
                 rows=preview.rows,
@@ -122,7 +122,7 @@ class NamePatternCard(QWidget):
             )
         ]
         if preview.found_subject and preview.found_time:
-            told.append(
+            sentences.append(
                 _(
                     "For example {name}: subject {subject}, time {time}.",
                     name=preview.example,
@@ -131,13 +131,13 @@ class NamePatternCard(QWidget):
                 )
             )
         elif preview.found_subject:
-            told.append(
+            sentences.append(
                 _("For example {name}: subject {subject}.", name=preview.example, subject=preview.found_subject)
             )
         elif preview.found_time:
-            told.append(_("For example {name}: time {time}.", name=preview.example, time=preview.found_time))
+            sentences.append(_("For example {name}: time {time}.", name=preview.example, time=preview.found_time))
         if preview.missed and preview.reason:
-            told.append(f"{_('Nothing is found in {name}.', name=preview.missed)} {translated(preview.reason)}")
+            sentences.append(f"{_('Nothing is found in {name}.', name=preview.missed)} {translated(preview.reason)}")
         elif preview.missed:
-            told.append(_("Nothing is found in {name}.", name=preview.missed))
-        return told
+            sentences.append(_("Nothing is found in {name}.", name=preview.missed))
+        return sentences

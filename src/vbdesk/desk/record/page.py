@@ -37,10 +37,10 @@ from vbdesk.outbox.imports.take_check import TakeCheck
 from vbdesk.outbox.library.items import TakeMetadata
 
 _FILES = " ".join(f"*{suffix}" for suffix in (*AUDIO_SUFFIXES, ".csv"))
-_GOOD_NEWS_MS = 8000
+_SUCCESS_SHOWN_MS = 8000
 _RECOVERY = "recovery"  # topic of a message
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
-LEAST_TOLD_S = 0.05  # for lost sound
+LEAST_REPORTED_S = 0.05  # for lost sound
 
 
 class RecordPage(QWidget):
@@ -81,16 +81,16 @@ class RecordPage(QWidget):
         self._notice = ""
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
-        self._fade.setInterval(_GOOD_NEWS_MS)
+        self._fade.setInterval(_SUCCESS_SHOWN_MS)
         self._fade.timeout.connect(self.banner.clear)
-        self._faces = QStackedWidget()
+        self._views = QStackedWidget()
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
         column.setSpacing(16)
-        column.addWidget(self._faces, 1)  # before the views: Qt restyles all children of a moved widget
-        for face in (self.ready, self.live, self.check, self.importing, self.damaged):
-            face.setMinimumWidth(1)  # each view adapts to the available width, so none may request one
-            self._faces.addWidget(face)
+        column.addWidget(self._views, 1)  # before the views: Qt restyles all children of a moved widget
+        for view in (self.ready, self.live, self.check, self.importing, self.damaged):
+            view.setMinimumWidth(1)  # each view adapts to the available width, so none may request one
+            self._views.addWidget(view)
         self.banner.float_over(self)
         self.undo.float_over(self)
         self._bind()
@@ -100,7 +100,7 @@ class RecordPage(QWidget):
         self.model.show()
         self.imports.refresh()
         if self.model.phase is RecordPhase.READY:
-            self.review.look_for_rescued()
+            self.review.find_rescued()
         if isinstance(argument, FilesRoute):
             self.import_files(list(argument.paths))
         elif argument and self.model.phase not in (RecordPhase.READY, RecordPhase.ENDED):
@@ -109,7 +109,7 @@ class RecordPage(QWidget):
             self.model.setup.set_subject(argument)
         elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
-        if self._faces.currentWidget() is self.ready:
+        if self._views.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def closed(self) -> None:
@@ -124,7 +124,7 @@ class RecordPage(QWidget):
 
     def unfinished(self) -> bool:
         """Whether a recording, its check or an import is open."""
-        return self._faces.currentWidget() is not self.ready
+        return self._views.currentWidget() is not self.ready
 
     def closing(self) -> list[Stoppable]:
         """Stop a running recording and keep it."""
@@ -135,7 +135,7 @@ class RecordPage(QWidget):
     def import_files(self, paths: list[Path]) -> None:
         """Import files, folders or a list: one recording of a known subject is checked, others get a table first."""
         setup = self.model.setup
-        if self._faces.currentWidget() is self.importing:
+        if self._views.currentWidget() is self.importing:
             self._say(Tone.WARN, _("Finish or cancel this import first, then import other files."))
         elif self.model.phase is not RecordPhase.READY:
             self._say(Tone.WARN, _("Finish this recording first, then import files."))
@@ -143,7 +143,7 @@ class RecordPage(QWidget):
             self._say(Tone.WARN, _("Tick the consent of the subject first, then import the files."))
         elif paths:
             common, signs = setup.metadata(self.model.now()), [sign.name for sign in setup.reading.signs]
-            self.imports.look(paths, common, signs, setup.protocols, setup.typed, setup.entered())
+            self.imports.read_files(paths, common, signs, setup.protocols, setup.typed, setup.entered())
 
     def _bind(self) -> None:
         model, review, imports = self.model, self.review, self.imports
@@ -187,11 +187,11 @@ class RecordPage(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Handle keys that no control has handled."""
-        act = self._act_of(event.key())
-        if act is None or event.isAutoRepeat():
+        action = self._action_of(event.key())
+        if action is None or event.isAutoRepeat():
             super().keyPressEvent(event)
         else:
-            act()
+            action()
 
     @Slot(object)
     def _tell_recording(self, phase: RecordPhase) -> None:
@@ -199,31 +199,31 @@ class RecordPage(QWidget):
 
     @Slot(int)
     def _on_speaker_key(self, key: int) -> None:
-        act = self._act_of(key)
-        if act is not None:
-            act()
+        action = self._action_of(key)
+        if action is not None:
+            action()
 
-    def _act_of(self, key: int) -> Callable[[], None] | None:
-        face, keys = self._faces.currentWidget(), Qt.Key
-        if face is self.damaged:
+    def _action_of(self, key: int) -> Callable[[], None] | None:
+        view, keys = self._views.currentWidget(), Qt.Key
+        if view is self.damaged:
             return self._close_damaged if key == keys.Key_Escape else None
-        if face is self.importing:
+        if view is self.importing:
             return self.imports.leave if key == keys.Key_Escape else None
-        if face is self.check:
+        if view is self.check:
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
-            acts: dict[Qt.Key, Callable[[], None]] = {
+            actions: dict[Qt.Key, Callable[[], None]] = {
                 key_of("retake"): self.review.retake,
                 key_of("play"): self.review.playback.toggle,
                 key_of("picture"): self.check.toggle_picture,
             }
-            return enter if key in (keys.Key_Return, keys.Key_Enter) else acts.get(Qt.Key(key))
-        acts = {key_of("record"): self.model.press, key_of("speaker"): self.toggle_speaker}
-        if face is self.live:
-            acts |= {key_of("pause"): self.model.pause, key_of("mark"): self.model.mark}
-            acts[key_of("next-task")] = self.model.next_task
-            acts[key_of("cancel")] = self.model.cancel_count_in
-        return acts.get(Qt.Key(key))
+            return enter if key in (keys.Key_Return, keys.Key_Enter) else actions.get(Qt.Key(key))
+        actions = {key_of("record"): self.model.press, key_of("speaker"): self.toggle_speaker}
+        if view is self.live:
+            actions |= {key_of("pause"): self.model.pause, key_of("mark"): self.model.mark}
+            actions[key_of("next-task")] = self.model.next_task
+            actions[key_of("cancel")] = self.model.cancel_count_in
+        return actions.get(Qt.Key(key))
 
     @Slot(str)
     def _use_pedal(self, key: str) -> None:
@@ -232,10 +232,10 @@ class RecordPage(QWidget):
     @Slot()
     def _on_pedal(self) -> None:
         """Start and end a take by the foot pedal, independent of the focus; play it in the check."""
-        face = self._faces.currentWidget()
-        if face is self.check:
+        view = self._views.currentWidget()
+        if view is self.check:
             self.review.playback.toggle()
-        elif face not in (self.importing, self.damaged):
+        elif view not in (self.importing, self.damaged):
             self.model.press()
 
     @Slot()
@@ -255,21 +255,21 @@ class RecordPage(QWidget):
     def _announce(self, sentence: str, urgent: bool) -> None:
         announce(self, sentence, urgent=urgent)
 
-    def _show_face(self, face: QWidget) -> None:
-        self._faces.setCurrentWidget(face)
-        (self.ready.setup.subject if face is self.ready else self).setFocus(Qt.FocusReason.OtherFocusReason)
+    def _show_view(self, view: QWidget) -> None:
+        self._views.setCurrentWidget(view)
+        (self.ready.setup.subject if view is self.ready else self).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:
         if phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING):
             self.banner.clear()
         if phase is RecordPhase.READY:
-            self._show_face(self.ready)
+            self._show_view(self.ready)
             self._tell_notice()
         elif phase is RecordPhase.ENDED:
-            self._show_face(self.check)
-        elif self._faces.currentWidget() is not self.live:
-            self._show_face(self.live)
+            self._show_view(self.check)
+        elif self._views.currentWidget() is not self.live:
+            self._show_view(self.live)
         self._show_undo()
 
     @Slot(object)
@@ -286,7 +286,7 @@ class RecordPage(QWidget):
     @Slot()
     def _on_review_finished(self) -> None:
         self.model.ready_again()
-        self.review.look_for_rescued()
+        self.review.find_rescued()
 
     @Slot(object)
     def _on_sent(self, source: CheckSource) -> None:
@@ -295,8 +295,8 @@ class RecordPage(QWidget):
             one = _("Version {number} stays here, not sent.", number=others[0].number)
             stays = one if len(others) == 1 else _("The other versions stay here, not sent.")
             discard = _("Discard it") if len(others) == 1 else _("Discard them")
-            act = NoticeAction(discard, partial(self.review.discard_versions, others))
-            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", act)
+            undo = NoticeAction(discard, partial(self.review.discard_versions, others))
+            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", undo)
         else:
             self._say(Tone.OK, f"{self._sent_words(source)} {_('The next subject can begin.')}")
         self._after(source)
@@ -332,8 +332,8 @@ class RecordPage(QWidget):
     @Slot(str)
     def _on_set_aside(self, take_id: str) -> None:
         if self.model.phase is RecordPhase.READY:
-            told = _("This version is kept here. Record the next one.")
-            self._say(Tone.INFO, told, NoticeAction(_("Back to it"), partial(self._back_to_version, take_id)))
+            sentence = _("This version is kept here. Record the next one.")
+            self._say(Tone.INFO, sentence, NoticeAction(_("Back to it"), partial(self._back_to_version, take_id)))
 
     def _back_to_version(self, take_id: str) -> None:
         if self.model.phase is RecordPhase.READY:
@@ -399,9 +399,9 @@ class RecordPage(QWidget):
     @Slot(object)
     def _on_rescued(self, takes: list[RescuedTake]) -> None:
         damaged = len(self.review.damaged.takes)
-        if not damaged and self._faces.currentWidget() is self.damaged:
-            self._show_face(self.ready)
-        if self._faces.currentWidget() is not self.ready or self.banner.topic == _RECOVERY:
+        if not damaged and self._views.currentWidget() is self.damaged:
+            self._show_view(self.ready)
+        if self._views.currentWidget() is not self.ready or self.banner.topic == _RECOVERY:
             return
         if takes:
             why = self.review.not_stored
@@ -427,17 +427,17 @@ class RecordPage(QWidget):
 
     def _open_damaged(self) -> None:
         if self.model.phase is RecordPhase.READY:
-            self._show_face(self.damaged)
+            self._show_view(self.damaged)
 
     @Slot()
     def _close_damaged(self) -> None:
-        self._show_face(self.ready)
-        self.review.look_for_rescued()
+        self._show_view(self.ready)
+        self.review.find_rescued()
 
     @Slot(str)
     def _on_damaged_decided(self, sentence: str) -> None:
         self._say(Tone.OK, sentence)
-        self.review.look_for_rescued()
+        self.review.find_rescued()
 
     @Slot(str, str)
     def _on_sound_damaged(self, take_id: str, sentence: str) -> None:
@@ -448,7 +448,7 @@ class RecordPage(QWidget):
     def _on_import_begun(self) -> None:
         self.banner.clear()
         self.model.show_review()
-        self._show_face(self.importing)
+        self._show_view(self.importing)
 
     @Slot(object, object)
     def _on_single(self, path: Path, common: TakeMetadata) -> None:
@@ -457,27 +457,27 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = _(
+            sentence = _(
                 "Imported: {well:,}. Not imported: {badly:,}; each row says why, and can be edited.",
                 well=well,
                 badly=badly,
             )
-            self._say(Tone.WARN, told, NoticeAction(_("Close"), self.imports.cancel))
+            self._say(Tone.WARN, sentence, NoticeAction(_("Close"), self.imports.cancel))
         else:
-            told = ngettext(
+            sentence = ngettext(
                 "{count:,} recording imported. It is in the Outbox.",
                 "{count:,} recordings imported. They are in the Outbox.",
                 well,
             )
-            self._say(Tone.OK, told)
+            self._say(Tone.OK, sentence)
             self.imports.cancel()
 
     @Slot(int)
     def _on_consent_noted(self, subjects: int) -> None:
-        told = ngettext(
+        sentence = ngettext(
             "The consent of {count} subject is noted.", "The consent of {count} subjects is noted.", subjects
         )
-        self._say(Tone.OK, told)
+        self._say(Tone.OK, sentence)
 
     @Slot()
     def _on_import_left(self) -> None:
@@ -512,7 +512,7 @@ def _rescued_words(takes: list[RescuedTake], subject: str, damaged: int) -> str:
         if subject
         else _("A recording without a subject is kept, {length} long. Decide whether to send it.", length=length)
     ]
-    if take.cut_s >= LEAST_TOLD_S:
+    if take.cut_s >= LEAST_REPORTED_S:
         sentences.append(_("About {seconds:.1f} s at its end cannot be read.", seconds=take.cut_s))
     others = len(takes) - 1
     if others:

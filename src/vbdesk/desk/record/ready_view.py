@@ -241,8 +241,8 @@ class StageCard(Card):
                 limit=decibels(self._model.noise_limit_dbfs),
             )
         advice = "" if check.finding.rating is RoomRating.QUIET else translated(check.finding.sentence)
-        again = NoticeAction(_("Check again"), self._model.check_room, stays=True)
-        self.room.say(tone, f"{figures} {advice}".strip(), again, title=_(title))
+        check_again = NoticeAction(_("Check again"), self._model.check_room, stays=True)
+        self.room.say(tone, f"{figures} {advice}".strip(), check_again, title=_(title))
 
 
 def _level_words(levels: InputLevels) -> tuple[str, str]:

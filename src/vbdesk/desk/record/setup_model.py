@@ -39,7 +39,7 @@ from vbdesk.outbox.library.subject_names import as_group_id, search_key, tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
-_LOOK_UP_AFTER_MS = 150
+_LOOKUP_DELAY_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
 
 
@@ -186,10 +186,10 @@ class RecordSetupViewModel(QObject):
         self.consent.changed.connect(self._tell_ready)
         self._choice = DeviceChoice()
         self._ready = False
-        self._look_up = QTimer(self)
-        self._look_up.setSingleShot(True)
-        self._look_up.setInterval(_LOOK_UP_AFTER_MS)
-        self._look_up.timeout.connect(self._look_subject_up)
+        self._lookup_timer = QTimer(self)
+        self._lookup_timer.setSingleShot(True)
+        self._lookup_timer.setInterval(_LOOKUP_DELAY_MS)
+        self._lookup_timer.timeout.connect(self._look_up_subject)
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
         self._not_listed.connect(self._on_not_listed)
@@ -257,7 +257,7 @@ class RecordSetupViewModel(QObject):
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
-            self._look_up.start()
+            self._lookup_timer.start()
 
     @property
     def detail_kind(self) -> SubjectDetail:
@@ -432,7 +432,7 @@ class RecordSetupViewModel(QObject):
             self.ready_changed.emit(self._ready)
 
     @Slot()
-    def _look_subject_up(self) -> None:
+    def _look_up_subject(self) -> None:
         if self.subject.usable:
             self._screen.add(SubjectHereRead(self.subject.group_id))
 

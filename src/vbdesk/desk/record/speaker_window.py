@@ -19,7 +19,7 @@ _SIZE = (960, 620)
 _SHARE = 0.66  # share of a single screen's height: the desk's controls stay visible below
 _ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _SIDES = 72
-_LOOKS = {
+_STYLES = {
     RecordPhase.READY: (N_("Please wait"), "clock", "text3"),
     RecordPhase.COUNTING_IN: (N_("Get ready"), "clock", "text"),
     RecordPhase.RECORDING: (N_("Please speak"), "record", "rec"),
@@ -157,7 +157,7 @@ class SpeakerWindow(QWidget):
     def _show_phase(self, phase: RecordPhase) -> None:
         under_way = phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
         self.setProperty("staysWhenLocked", under_way)  # a person reads aloud from it
-        words, icon, ink = _LOOKS[phase]
+        words, icon, ink = _STYLES[phase]
         self._phase = phase
         with reading_in(self._language):
             self.state.setText(_(words))

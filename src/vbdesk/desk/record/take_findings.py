@@ -101,7 +101,7 @@ class TakeFindings(QObject):
         self.versions = ()
         self._screen.clear()
 
-    def look(self, audio: TakeAudio, review: Review) -> None:
+    def start(self, audio: TakeAudio, review: Review) -> None:
         """Collect findings about a recording that was just read and checked."""
         self._audio, self._review, self._part = audio, review, None
         source = review.source

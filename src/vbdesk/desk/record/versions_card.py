@@ -35,8 +35,8 @@ class VersionTile(QAbstractButton):
         self.setText(_("Version {number}", number=version.number))
         self.setAccessibleName(_("Version {number}: {result}", number=version.number, result=version.check_words))
         shown = _("Shown here.") if version.shown else ""
-        told = _("{state}. Recorded at {time}, {length} long.", state=version.state_words, time=time, length=length)
-        self.setAccessibleDescription(f"{shown} {told} {self._figures}".strip())
+        sentence = _("{state}. Recorded at {time}, {length} long.", state=version.state_words, time=time, length=length)
+        self.setAccessibleDescription(f"{shown} {sentence} {self._figures}".strip())
         self.setToolTip(self._figures)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)

@@ -147,7 +147,7 @@ class FhirBanner(WorkBanner):
         self._screen = flow.screen(self)
         self._screen.changed.connect(self._show)
 
-    def look(self) -> None:
+    def read_server(self) -> None:
         """Read which server is configured."""
         self._screen.show(FhirServerRead())
 

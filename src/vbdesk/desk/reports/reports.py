@@ -215,14 +215,14 @@ class SendToFhir(Command):
                         counts += server.send(transaction)
                     complete += 1
         except ClientError as error:
-            told = message(
+            sentence = message(
                 "{fault} The server has {complete} of {subjects} subjects completely; sending them again changes "
                 "nothing there.",
                 fault=translated(error.sentence),
                 complete=complete,
                 subjects=len(records),
             )
-            raise ValueError(told) from error
+            raise ValueError(sentence) from error
         finally:
             if begun:
                 detail = f"fhir, sent to {host_in_log(self.address)}, subjects={begun}"

@@ -94,7 +94,7 @@ class WriteSubjects(Command):
         known.note(context, kind)
         count = len(known.group_ids)
         place = folder / next(iter(files)) if len(files) == 1 else folder
-        told = ngettext("{count:,} subject was written.", "{count:,} subjects were written.", count)
+        sentence = ngettext("{count:,} subject was written.", "{count:,} subjects were written.", count)
         unknown = ""
         if count < wanted:
             unknown = ngettext(
@@ -103,4 +103,4 @@ class WriteSubjects(Command):
                 wanted - count,
             )
         found = written(place, kind if count <= MOST_PRINTED else "", known, replace(content, remark=""))
-        return Done(joined(told, unknown, _("The files are in {folder}.", folder=folder)), found=found)
+        return Done(joined(sentence, unknown, _("The files are in {folder}.", folder=folder)), found=found)

@@ -210,8 +210,8 @@ def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLay
     below = len(feature.value) + len(feature.word) > _LONG
     if not below:
         head.addWidget(Text(feature.value, Role.LABEL, "text2"))
-    look = (Role.LABEL_STRONG, "text") if feature.finding else (Role.LABEL, "text2")
-    word = Text(feature.word, *look)
+    font = (Role.LABEL_STRONG, "text") if feature.finding else (Role.LABEL, "text2")
+    word = Text(feature.word, *font)
     word.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     word.setMinimumWidth(theme.px(78))
     head.addWidget(word)
@@ -223,8 +223,8 @@ def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLay
     about = feature_about(feature)
     if about:
         column.addWidget(Text(about, Role.CAPTION, "text3", wrap=True))
-    told = _("{feature}: {band}", feature=feature.label, band=feature.word)
-    column.addWidget(BandBar(feature.band, told))
+    sentence = _("{feature}: {band}", feature=feature.label, band=feature.word)
+    column.addWidget(BandBar(feature.band, sentence))
     if researcher and feature.own:
         ink = "text" if feature.own_stands_out else "text2"
         column.addWidget(Text(feature.own, Role.CAPTION, ink, wrap=True))

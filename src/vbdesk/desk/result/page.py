@@ -223,8 +223,8 @@ class ResultPage(QWidget):
         if not state.failure and (before.failure or state.view != before.view):
             self.banner.withdraw(_READ)
         elif state.failure != before.failure and self.banner.topic != _UNDO:
-            again = NoticeAction(_("Try again"), self.view_model.reload)
-            self.banner.say(Tone.WARN, state.failure, again, topic=_READ)
+            retry = NoticeAction(_("Try again"), self.view_model.reload)
+            self.banner.say(Tone.WARN, state.failure, retry, topic=_READ)
 
     def _show_view(self, view: ResultView) -> None:
         self._title.setText(view.title)

@@ -40,7 +40,7 @@ class ResultRead(AskedRead[ResultView]):
         if not found.asked_of_service or found.job_id is None:
             return Asked(stored=False)
         job = context.results.fetch_job(found.job_id)
-        return Asked() if job.status.terminal else Asked(again_s=_ASK_AGAIN_S)
+        return Asked() if job.status.terminal else Asked(ask_again_s=_ASK_AGAIN_S)
 
 
 @dataclass(frozen=True)

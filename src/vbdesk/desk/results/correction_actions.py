@@ -271,8 +271,8 @@ class CorrectionActions(QObject):
             self.refused.emit(_refusal(outcome.failure))
             return
         undo = outcome.done.undo
-        again = partial(self._do, undo) if isinstance(undo, CorrectionCommand) else None
-        self.changed.emit(CorrectionDone(outcome.command.title, outcome.sentence, again))
+        undo_it = partial(self._do, undo) if isinstance(undo, CorrectionCommand) else None
+        self.changed.emit(CorrectionDone(outcome.command.title, outcome.sentence, undo_it))
 
 
 def _refusal(failure: Failure) -> str:

@@ -113,7 +113,7 @@ def view_of(found: Found) -> ResultView:
     reading = (
         None if result is None else reading_of(result, found.raw, found.seconds, found.comparison, spoken, found.own)
     )
-    standing = _MissingResult("", "") if reading is not None else _missing_result(found)
+    missing = _MissingResult("", "") if reading is not None else _missing_result(found)
     return ResultView(
         recording=found.recording,
         title=title_of(recorded_at),
@@ -121,10 +121,10 @@ def view_of(found: Found) -> ResultView:
         recorded_at=recorded_at,
         caption=_caption(found, reading),
         reading=reading,
-        heading=standing.heading,
-        sentence=standing.sentence,
-        remedy=standing.remedy,
-        coming=standing.coming,
+        heading=missing.heading,
+        sentence=missing.sentence,
+        remedy=missing.remedy,
+        coming=missing.coming,
         take_id=found.take_id,
         silence=found.silence if reading is not None or item is not None else "",
         consent=_consent_text(found.consent),

@@ -51,9 +51,9 @@ from vbdesk.outbox.profiles.service_key import AppLocked, PassphraseNeeded, Serv
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
-_SIGNAL_LOOK_MS = 300
+_SIGNAL_INTERVAL_MS = 300
 _GIVE_WAY_S = 0.0005  # workers yield to the GUI thread after this long; Python's default of 5 ms adds up to stalls
-_OPEN_AGAIN_MS = 2000  # while the keyring or another program blocks a profile
+_OPEN_RETRY_MS = 2000  # while the keyring or another program blocks a profile
 
 
 class Desk(QObject):
@@ -85,10 +85,10 @@ class Desk(QObject):
         self._libraries = SerialTasks(self._tasks, self)
         self._profiles: list[Profile] = []
         self._next: Profile | None = None
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.setInterval(_OPEN_AGAIN_MS)
-        self._again.timeout.connect(self._open_next)
+        self._retry_timer = QTimer(self)
+        self._retry_timer.setSingleShot(True)
+        self._retry_timer.setInterval(_OPEN_RETRY_MS)
+        self._retry_timer.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
         self._tries = WrongTries(ports.clock)
         self.lock = AppLock(self._program, self)
@@ -272,7 +272,7 @@ class Desk(QObject):
             return
         self.window.notice.say(Tone.WARN, failure.sentence, NoticeAction(_("Try again"), self._open_now, stays=True))
         if isinstance(failure.error, VaultError | LibraryInUse):
-            self._again.start()
+            self._retry_timer.start()
 
     def _ask_for_key(self, failure: Failure) -> None:
         """Ask the user to unlock the key of this computer, then open the profile."""
@@ -300,7 +300,7 @@ class Desk(QObject):
     def _open_now(self) -> None:
         """Open the profile now; the keyring may ask for its password."""
         if self._next is not None and self.workspace is None:
-            self._again.stop()
+            self._retry_timer.stop()
             self._ports.vault(self._next.secrets).allow_prompt()
             self._open_next()
 
@@ -429,7 +429,7 @@ class Desk(QObject):
 
     @Slot()
     def _close(self) -> None:
-        self._again.stop()
+        self._retry_timer.stop()
         self.lock.stop()
         self._next = None
         self._keep_place()
@@ -527,7 +527,7 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, lambda number, frame: desk.window.close())
     timer = QTimer()
     timer.timeout.connect(_let_python_run)
-    timer.start(_SIGNAL_LOOK_MS)
+    timer.start(_SIGNAL_INTERVAL_MS)
     try:
         yield
     finally:

@@ -59,7 +59,7 @@ class ArrivedResults(QObject):
 
     def __init__(self, flow: Flow) -> None:
         super().__init__(flow)
-        self._told = 0
+        self._announced = 0
         self._screen = flow.screen(self)
         self._screen.changed.connect(self._on_changed)
         self._screen.add(ArrivalsRead())
@@ -67,7 +67,7 @@ class ArrivedResults(QObject):
     @Slot()
     def _on_changed(self) -> None:
         found = self._screen.of(ArrivalsRead)
-        if found.value is not None and found.version != self._told:
-            self._told = found.version
+        if found.value is not None and found.version != self._announced:
+            self._announced = found.version
             if found.value.came:
                 self.arrived.emit(found.value.came)

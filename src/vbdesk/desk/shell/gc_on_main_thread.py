@@ -10,7 +10,7 @@ from typing import Self
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-_LOOK_MS = 1000
+_CHECK_INTERVAL_MS = 1000
 
 
 class MainThreadCollector(QObject):
@@ -19,8 +19,8 @@ class MainThreadCollector(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.setInterval(_CHECK_INTERVAL_MS)
+        self._timer.timeout.connect(self.check)
 
     def __enter__(self) -> Self:
         gc.disable()
@@ -36,7 +36,7 @@ class MainThreadCollector(QObject):
         gc.enable()
 
     @Slot()
-    def look(self) -> None:
+    def check(self) -> None:
         """Collect the oldest generation that is due, if any."""
         counts, thresholds = gc.get_count(), gc.get_threshold()
         for generation in (2, 1, 0):

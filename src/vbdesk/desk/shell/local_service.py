@@ -9,7 +9,7 @@ from vbdesk.desk.flow.tasks import Failure, LongLived, TaskContext, TaskOwner
 from vbdesk.desk.ports import RunningService
 from vbdesk.language import message, message_of
 
-_LOOK_MS = 1000
+_CHECK_INTERVAL_MS = 1000
 _RESTART_DELAYS_MS = (1000, 2000, 4000, 8000, 16000)
 _STOP_S = 4.0
 _ENCRYPTING_MS = 3000
@@ -35,12 +35,12 @@ class LocalServiceProcess(QObject):
         self._failures = 0
         self._encryption = LocalEncryption.UNKNOWN
         self._ending: LongLived | None = None
-        self._look = QTimer(self)
-        self._look.setInterval(_LOOK_MS)
-        self._look.timeout.connect(self._look_after)
-        self._again = QTimer(self)
-        self._again.setSingleShot(True)
-        self._again.timeout.connect(self.start)
+        self._check_timer = QTimer(self)
+        self._check_timer.setInterval(_CHECK_INTERVAL_MS)
+        self._check_timer.timeout.connect(self._look_after)
+        self._retry_timer = QTimer(self)
+        self._retry_timer.setSingleShot(True)
+        self._retry_timer.timeout.connect(self.start)
         self._encrypting = QTimer(self)
         self._encrypting.setSingleShot(True)
         self._encrypting.setInterval(_ENCRYPTING_MS)
@@ -54,8 +54,8 @@ class LocalServiceProcess(QObject):
 
     def ask_to_stop(self) -> None:
         """Stop the child in the background."""
-        self._look.stop()
-        self._again.stop()
+        self._check_timer.stop()
+        self._retry_timer.stop()
         self._encrypting.stop()
         if self._ending is None:
             self._ending = LongLived(self._stop_child, _nothing, "local-service-end")
@@ -76,7 +76,7 @@ class LocalServiceProcess(QObject):
         if self._ending is not None:
             return  # stop was requested during the start
         self._failures = 0
-        self._look.start()
+        self._check_timer.start()
         self.ready.emit(endpoint.base_url)
         self._ask_of_encryption()
 
@@ -90,7 +90,7 @@ class LocalServiceProcess(QObject):
     @Slot()
     def _look_after(self) -> None:
         if self._service.poll() is not None:
-            self._look.stop()
+            self._check_timer.stop()
             self._encrypting.stop()
             self._tell_encryption(LocalEncryption.UNKNOWN)
             self.failed.emit(
@@ -108,7 +108,7 @@ class LocalServiceProcess(QObject):
 
     @Slot(object)
     def _on_encryption(self, found: LocalEncryption) -> None:
-        if self._ending is not None or not self._look.isActive():
+        if self._ending is not None or not self._check_timer.isActive():
             return  # from a service that has exited
         self._tell_encryption(found)
         if found in (LocalEncryption.UNKNOWN, LocalEncryption.UNDER_WAY):
@@ -123,7 +123,7 @@ class LocalServiceProcess(QObject):
         if self._ending is None:
             delay = _RESTART_DELAYS_MS[min(self._failures, len(_RESTART_DELAYS_MS) - 1)]
             self._failures += 1
-            self._again.start(delay)
+            self._retry_timer.start(delay)
 
 
 def _nothing() -> None:

@@ -457,7 +457,7 @@ class MainWindow(QMainWindow):
         if self._workspace is not None:
             sync = self._workspace.sync
             moving = sync.on_their_way
-            self._status.show_moving(window_status.moving_words(moving, standing=sync.stopped))
+            self._status.show_moving(window_status.moving_words(moving, stopped=sync.stopped))
             self._sidebar.show_count("outbox", moving + sync.need_attention)
 
 

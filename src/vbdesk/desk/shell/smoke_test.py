@@ -22,7 +22,7 @@ from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import OutboxState
 
 SUBJECT = "smoke-1"
-_LOOK_MS = 100
+_CHECK_INTERVAL_MS = 100
 _SPEAK_S = 25.0
 
 
@@ -55,33 +55,33 @@ class SmokeTest(QObject):
         passed: every step was reached.
     """
 
-    def __init__(self, desk: Desk, patience_s: float, say: Callable[[str], None]) -> None:
+    def __init__(self, desk: Desk, timeout_s: float, say: Callable[[str], None]) -> None:
         super().__init__(desk)
         self.passed = False
         self._desk, self._say = desk, say
         self._tasks = TaskOwner(self)
         self._items: list[RecordingItem] = []
         self._reading = False
-        self._looks_left = self._looks = max(1, round(1000 * patience_s / _LOOK_MS))
+        self._checks_left = self._checks = max(1, round(1000 * timeout_s / _CHECK_INTERVAL_MS))
         self._steps = self._walk()
         self._step = _Step("window", desk.window.isVisible)
         self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.setInterval(_CHECK_INTERVAL_MS)
+        self._timer.timeout.connect(self._check)
         self._timer.start()
         desk.window.closing.connect(self._stop)
 
     @Slot()
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Go on if the step is reached; end if it is not in time, or fails."""
         try:
             if not self._step.reached():
-                self._looks_left -= 1
-                if not self._looks_left:
+                self._checks_left -= 1
+                if not self._checks_left:
                     self._end(f"failed: {self._step.name}: {self._notice()}")
                 return
             self._say(f"smoke: {self._step.name}")
-            self._step, self._looks_left = next(self._steps), self._looks
+            self._step, self._checks_left = next(self._steps), self._checks
         except StopIteration:
             self.passed = True
             self._end("passed")

@@ -31,11 +31,11 @@ class SpeakerWatch(QObject):
         super().__init__(flow)
         self._checks, self._work = SpeakerChecks(flow.context.library), Work(flow.commands, self)
         self._work.ended.connect(self._on_ended)
-        self._again = self._stopped = False
+        self._compare_again = self._stopped = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_QUIET_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.timeout.connect(self.compare)
         flow.context.sync.library_changed.connect(self.wait)
 
     @Slot()
@@ -45,9 +45,9 @@ class SpeakerWatch(QObject):
             self._timer.start()
 
     @Slot()
-    def look(self) -> None:
+    def compare(self) -> None:
         """Compare one recording, if there is a new one."""
-        self._again = self._work.busy
+        self._compare_again = self._work.busy
         self._work.start(CompareVoice(self._checks))
 
     def stop(self) -> None:
@@ -57,5 +57,5 @@ class SpeakerWatch(QObject):
 
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:
-        if self._again or outcome.done.found:
+        if self._compare_again or outcome.done.found:
             self.wait()

@@ -37,5 +37,5 @@ class WindowKeys(QObject):
             search.setFocus(Qt.FocusReason.ShortcutFocusReason)
             search.selectAll()
 
-    def _bind(self, name: str, act: Callable[[], object]) -> None:
-        QShortcut(sequence(name), self._window).activated.connect(act)
+    def _bind(self, name: str, action: Callable[[], object]) -> None:
+        QShortcut(sequence(name), self._window).activated.connect(action)

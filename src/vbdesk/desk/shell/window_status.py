@@ -51,11 +51,11 @@ _CUTS = {
 }
 
 
-def moving_words(count: int, *, standing: bool = False) -> str:
+def moving_words(count: int, *, stopped: bool = False) -> str:
     """Number of recordings in progress or, if the queue is stopped, waiting."""
     if count == 0:
         return ""
-    if standing:
+    if stopped:
         return ngettext("{count:,} recording waits", "{count:,} recordings wait", count)
     return ngettext("{count:,} recording on its way", "{count:,} recordings on their way", count)
 

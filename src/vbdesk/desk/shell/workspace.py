@@ -49,7 +49,7 @@ class _Counted:
     held_back: int
     settings: LibrarySettings
     warnings: tuple[str, ...]
-    owes_erasure: bool
+    erasure_due: bool
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class _CountsRead(Read[_Counted]):
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> _Counted:
         library = context.library
-        owes_erasure = library.erasures is not None and bool(library.erasures.due())
+        erasure_due = library.erasures is not None and bool(library.erasures.due())
         held_back = library.consent_gate.held_back()
-        return _Counted(library.counts(), held_back, library.settings(), library.warnings, owes_erasure)
+        return _Counted(library.counts(), held_back, library.settings(), library.warnings, erasure_due)
 
-    def looks_like(self, value: _Counted, other: _Counted) -> bool:
-        return value == other and not value.owes_erasure  # another erasure may be owed
+    def shows_same(self, value: _Counted, other: _Counted) -> bool:
+        return value == other and not value.erasure_due  # another erasure may be owed
 
 
 def open_library(profile: Profile, ports: DeskPorts) -> Library:
@@ -256,7 +256,7 @@ class Workspace(QObject):
             ports.microphone, library.recording_folder, key, ports.clock, ports.lister, on_finished=on_finished
         )
 
-    def erase_at_service(self, owed: PendingErasure) -> None:
+    def erase_at_service(self, erasure: PendingErasure) -> None:
         """Erase a recording at the service on this computer. Blocks; raises LocalServiceFailed."""
         if self._service_key is None:
             raise ValueError("The service on this computer erases nothing without its key.")
@@ -264,9 +264,9 @@ class Workspace(QObject):
             self.ports.service_dir,
             self._service_key,
             self.profile.account_id,
-            owed.job_ids,
-            owed.upload_refs,
-            sound_only=owed.what is ErasureScope.SOUND,
+            erasure.job_ids,
+            erasure.upload_refs,
+            sound_only=erasure.what is ErasureScope.SOUND,
         )
 
     def _start_sync_worker(self) -> None:
@@ -313,8 +313,8 @@ class Workspace(QObject):
         if found is None:
             return
         self.sync.set_counts(found.counts, found.settings, found.held_back)
-        if found.owes_erasure and self.flow.erasures is not None and self._local_service is not None:
-            self.flow.erasures.look()
+        if found.erasure_due and self.flow.erasures is not None and self._local_service is not None:
+            self.flow.erasures.check()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
             self.warned.emit(joined(*found.warnings))

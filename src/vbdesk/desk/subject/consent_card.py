@@ -139,8 +139,8 @@ class ConsentCard(QWidget):
         reading = self._model.reading
         self.title.setText(_("Consent of {subject}", subject=self._model.subject(reading.group_id)))
         self.present.setText(joined(_sentence(consent_words(reading.status)), validity_words(reading.status)))
-        told = [joined(event_words(event), wording_words(event)) for event in reversed(reading.consent.events)]
-        self.history.setText("\n".join(told) or _("Nothing was noted yet."))
+        lines = [joined(event_words(event), wording_words(event)) for event in reversed(reading.consent.events)]
+        self.history.setText("\n".join(lines) or _("Nothing was noted yet."))
         self.withdraw_button.setEnabled(reading.withdrawable)
         self._offer_erasure(reading.ends_with(self._chosen()))
 

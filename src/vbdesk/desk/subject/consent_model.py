@@ -122,8 +122,8 @@ class SubjectConsentViewModel(QObject):
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:
         """The outcome names its subject: by then, the page may show another one."""
-        told = self.done if outcome.failure is None else self.failed
-        told.emit(outcome.command.title, outcome.sentence)
+        signal = self.done if outcome.failure is None else self.failed
+        signal.emit(outcome.command.title, outcome.sentence)
 
     def erasure_words(self) -> str:
         """What erasing does, and what it cannot do."""

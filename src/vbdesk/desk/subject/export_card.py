@@ -189,8 +189,8 @@ class ExportCard(QWidget):
         if failure is None:
             self.left.emit()
         elif isinstance(failure.error, WouldOverwrite) and isinstance(command, WriteSubject):
-            again = partial(self._work.start, replace(command, replace=True))
-            self.banner.say(Tone.WARN, failure.sentence, NoticeAction(_("Replace"), again))
+            replace_all = partial(self._work.start, replace(command, replace=True))
+            self.banner.say(Tone.WARN, failure.sentence, NoticeAction(_("Replace"), replace_all))
         else:
             self.banner.say(Tone.FAIL, export_fault(failure))
 

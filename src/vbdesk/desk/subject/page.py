@@ -77,12 +77,12 @@ class SubjectPage(QWidget):
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
         layout.addWidget(self._header())
-        told = QVBoxLayout()
-        told.setSpacing(0)
-        told.addWidget(self.sentence)
-        told.addWidget(self._change_row)
-        told.addWidget(self.analysis_change)
-        layout.addLayout(told)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self.sentence)
+        texts.addWidget(self._change_row)
+        texts.addWidget(self.analysis_change)
+        layout.addLayout(texts)
         layout.addWidget(self.consent_line)
         self.banner.float_over(self)
         layout.addWidget(self._toolbar())
@@ -120,7 +120,7 @@ class SubjectPage(QWidget):
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
-            self.sending.look()
+            self.sending.read_server()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -275,8 +275,8 @@ class SubjectPage(QWidget):
 
     def _say_stale(self, sentence: str) -> None:
         if sentence:
-            again = NoticeAction(_("Try again"), self.view_model.reload)
-            self.banner.say(Tone.WARN, sentence, again, topic=_AGE)
+            retry = NoticeAction(_("Try again"), self.view_model.reload)
+            self.banner.say(Tone.WARN, sentence, retry, topic=_AGE)
         else:
             self.banner.withdraw(_AGE)
 

@@ -29,7 +29,7 @@ class SubjectData:
     reading: SubjectReading | None
     moving: int = 0
 
-    def looks(self) -> object:
+    def shown_parts(self) -> object:
         """What the page shows of it: arrays of charts cannot be compared."""
         if self.reading is None:
             return self.moving
@@ -71,10 +71,10 @@ class SubjectRead(AskedRead[SubjectData]):
             read = context.results.fetch_trajectory(self.group_id)
         except NotFound:  # nothing of it was sent yet
             return Asked()
-        return Asked(again_s=read.retry_after_seconds) if isinstance(read, TrajectoryRunning) else Asked()
+        return Asked(ask_again_s=read.retry_after_seconds) if isinstance(read, TrajectoryRunning) else Asked()
 
-    def looks_like(self, value: SubjectData, other: SubjectData) -> bool:  # noqa: D102
-        return value.looks() == other.looks()
+    def shows_same(self, value: SubjectData, other: SubjectData) -> bool:  # noqa: D102
+        return value.shown_parts() == other.shown_parts()
 
     def read_at(self, value: SubjectData) -> datetime | None:  # noqa: D102
         return None if value.reading is None else value.reading.read_at

@@ -226,8 +226,10 @@ def sentence_of(
         return _("No recording has a result yet.")
     last = moment_in_sentence(points[-1].recorded_at, now)
     count = len(points) if recordings is None else recordings
-    told = ngettext("{count:,} recording, last {moment}.", "{count:,} recordings, last {moment}.", count, moment=last)
-    return joined(*_trends(signs), told)
+    sentence = ngettext(
+        "{count:,} recording, last {moment}.", "{count:,} recordings, last {moment}.", count, moment=last
+    )
+    return joined(*_trends(signs), sentence)
 
 
 def _trends(signs: Sequence[SignTrajectory]) -> list[str]:

@@ -6,7 +6,7 @@ from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.flow.tasks import TaskContext
 
-_LOOK_S = 0.25
+_CHECK_INTERVAL_S = 0.25
 
 
 def has_room(budget: RequestBudget) -> bool:
@@ -19,7 +19,7 @@ def wait_for_room(budget: RequestBudget, context: TaskContext) -> None:
     """Wait until a request can be sent; on a worker. Raises TaskCancelled when the task has to stop."""
     context.check()
     while not has_room(budget):
-        time.sleep(_LOOK_S)
+        time.sleep(_CHECK_INTERVAL_S)
         context.check()
 
 

@@ -87,7 +87,7 @@ class SubjectsPage(QWidget):
         self._parts.addWidget(self._card, 1)
         layout.addLayout(self._parts, 1)
         scroll_whole(self, content)
-        self.search.textChanged.connect(view_model.look_for)
+        self.search.textChanged.connect(view_model.search_for)
         self.search.returnPressed.connect(self._open_first)
         self.record_button.clicked.connect(self._record)
         self.empty.button.clicked.connect(self._on_empty_button)
@@ -102,7 +102,7 @@ class SubjectsPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the list as it is now."""
         self.view_model.show()
-        self.export_menu.sending.look()
+        self.export_menu.sending.read_server()
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def closed(self) -> None:
@@ -241,13 +241,13 @@ class SubjectsPage(QWidget):
     @Slot()
     def _on_tags(self) -> None:
         wanted = self.view_model.tag
-        told = self.tag.blockSignals(True)
+        blocked = self.tag.blockSignals(True)
         self.tag.clear()
         self.tag.addItem(_(_ANY_TAG), "")
         for tag in self.view_model.tags:
             self.tag.addItem(tag, tag)
         self.tag.setCurrentIndex(self.tag.findData(wanted))
-        self.tag.blockSignals(told)
+        self.tag.blockSignals(blocked)
         self.tag.setVisible(bool(self.view_model.tags))
 
     @Slot()
@@ -300,8 +300,8 @@ class SubjectsPage(QWidget):
     @Slot(str)
     def _on_offline(self, sentence: str) -> None:
         if sentence:
-            again = NoticeAction(_("Try again"), self.view_model.ask_service)
-            self.banner.say(Tone.WARN, sentence, again, topic=_OFFLINE)
+            retry = NoticeAction(_("Try again"), self.view_model.ask_service)
+            self.banner.say(Tone.WARN, sentence, retry, topic=_OFFLINE)
             if self.view_model.loading:
                 self.empty.say_unreadable(_("The reason stands above."))
         else:

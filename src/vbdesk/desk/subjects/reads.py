@@ -22,7 +22,7 @@ FRESH = timedelta(minutes=5)
 KEEP_EVERY = timedelta(seconds=20)
 """For recordings alone, the copy for the next start is not written more often."""
 
-_LOOK_AGAIN_S = 5.0
+_CHECK_INTERVAL_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class SubjectsRead(AskedRead[SubjectsData]):
         if before.complete:
             before = before.begun_anew()
         elif before.pages_read and not has_room(budget):
-            return Asked(again_s=_LOOK_AGAIN_S, stored=False)
+            return Asked(ask_again_s=_CHECK_INTERVAL_S, stored=False)
         groups, seen = dict(before.groups), set(before.seen)
         read, pages = before.pages_read, before.pages
         try:
@@ -160,7 +160,7 @@ class SubjectsRead(AskedRead[SubjectsData]):
                 raise
         if read < pages:
             book.listing = SubjectListing(groups, frozenset(seen), read, pages, before.listed_at)
-            return Asked(again_s=_LOOK_AGAIN_S)
+            return Asked(ask_again_s=_CHECK_INTERVAL_S)
         left = {key: group for key, group in groups.items() if key in seen}  # others were deleted at the service
         book.listing = SubjectListing(left, frozenset(seen), read, pages, context.clock.now())
         return Asked()

@@ -83,7 +83,7 @@ class SubjectsViewModel(QObject):
         """Whether the search text is a valid new subject."""
         return bool(self._search) and (as_group_id(self._search) is not None or alias_fault(self._search) is None)
 
-    def look_for(self, text: str) -> None:
+    def search_for(self, text: str) -> None:
         """List subjects whose id, tags or note contain `text`."""
         self._search = text.strip()
         self._list()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from vbdesk.desk.ui.badges import WATCH, Chip, ChipLook
+from vbdesk.desk.ui.badges import WATCH, Chip, ChipStyle
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
@@ -28,12 +28,12 @@ class AdviceCard(Card):
         self.body.addStretch(1)
 
 
-def findings_chip(count: int) -> ChipLook:
+def findings_chip(count: int) -> ChipStyle:
     """Good without findings, else how many there are."""
     if not count:
-        return ChipLook(N_("Good"), "check", "ok", "oktint")
+        return ChipStyle(N_("Good"), "check", "ok", "oktint")
     words = plural_message("{count} note", "{count} notes", count)
-    return ChipLook(words, WATCH.icon, WATCH.ink, WATCH.fill)
+    return ChipStyle(words, WATCH.icon, WATCH.ink, WATCH.fill)
 
 
 def _finding(what: str, advice: str) -> QHBoxLayout:

@@ -103,7 +103,7 @@ class LevelGlyph(QWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class ChipLook:
+class ChipStyle:
     """Text, icon and colour tokens of a chip.
 
     Attributes:
@@ -124,52 +124,52 @@ class ChipLook:
 class Chip(QWidget):
     """A state as icon and word on a tinted background."""
 
-    def __init__(self, look: ChipLook, parent: QWidget | None = None) -> None:
+    def __init__(self, style: ChipStyle, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._look = look
+        self._style = style
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(look.shown)
+        self.setAccessibleName(style.shown)
 
     @property
     def words(self) -> str:
         """The word shown."""
-        return self._look.shown
+        return self._style.shown
 
-    def show_look(self, look: ChipLook) -> None:
+    def show_style(self, style: ChipStyle) -> None:
         """Show another state."""
-        self._look = look
-        self.setAccessibleName(look.shown)
+        self._style = style
+        self.setAccessibleName(style.shown)
         self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return _badge_size(self._theme, self._look.shown)
+        return _badge_size(self._theme, self._style.shown)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        paint_chip(self._theme, painter, self._look, QRectF(self.rect()))
+        paint_chip(self._theme, painter, self._style, QRectF(self.rect()))
         painter.end()
 
 
-def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) -> None:
+def paint_chip(theme: Theme, painter: QPainter, style: ChipStyle, rect: QRectF) -> None:
     """Paint a chip into `rect`; for item delegates too."""
-    ink = theme.colour(look.ink)
-    rounded(painter, rect, 6, theme.colour(look.fill))
+    ink = theme.colour(style.ink)
+    rounded(painter, rect, 6, theme.colour(style.fill))
     side = theme.px(14)
     icon = QRectF(round(rect.left() + theme.px(_PAD)), round(rect.center().y() - side / 2), side, side)
-    paint_icon(painter, look.icon, mirrored(painter, icon, rect), ink)
-    _paint_word(theme, painter, look.shown, rect, ink)
+    paint_icon(painter, style.icon, mirrored(painter, icon, rect), ink)
+    _paint_word(theme, painter, style.shown, rect, ink)
 
 
-def chip_size(theme: Theme, look: ChipLook) -> QSize:
+def chip_size(theme: Theme, style: ChipStyle) -> QSize:
     """Size of a chip."""
-    return _badge_size(theme, look.shown)
+    return _badge_size(theme, style.shown)
 
 
-PASS = ChipLook(N_("Pass"), "check", "ok", "oktint")
-WATCH = ChipLook(N_("Watch"), "warning", "warn", "warntint")
-FAIL = ChipLook(N_("Fail"), "error", "fail", "failtint")
+PASS = ChipStyle(N_("Pass"), "check", "ok", "oktint")
+WATCH = ChipStyle(N_("Watch"), "warning", "warn", "warntint")
+FAIL = ChipStyle(N_("Fail"), "error", "fail", "failtint")
 
 
 def _badge_size(theme: Theme, words: str) -> QSize:

@@ -19,7 +19,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, pgettext
 
-_LOOKS = {
+_STYLES = {
     Tone.INFO: ("info", "accent", "accenttint"),
     Tone.OK: ("check", "ok", "oktint"),
     Tone.WARN: ("warning", "warn", "warntint"),
@@ -130,7 +130,7 @@ class Banner(QWidget):
     def show_notice(self, notice: Notice) -> None:
         """Show a notice in place of the one before, and of its actions."""
         before, self._notice, self._tone = self.offered, notice, notice.tone
-        icon, ink, _tint = _LOOKS[notice.tone]
+        icon, ink, _tint = _STYLES[notice.tone]
         self._icon.show_icon(icon, ink)
         self._title.setText(notice.title)
         self._title.setVisible(bool(notice.title))
@@ -203,7 +203,7 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        _icon, ink, tint = _LOOKS[self._tone]
+        _icon, ink, tint = _STYLES[self._tone]
         edge = self._theme.colour(ink) if self._page is not None else None
         rounded(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, self._theme.colour(tint), edge)
         painter.end()

@@ -43,7 +43,7 @@ from vbdesk.desk.ui.cells import (
 from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
 from vbdesk.desk.ui.painting import antialiased, hover_fill, mirrored, paint_tick_box, rounded
 from vbdesk.desk.ui.progress import paint_progress
-from vbdesk.desk.ui.state_chip import STATE_LOOKS
+from vbdesk.desk.ui.state_chip import STATE_CHIP_STYLES
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -377,8 +377,8 @@ class CellDelegate(QStyledItemDelegate):
                 paint_chip(
                     self._theme,
                     painter,
-                    STATE_LOOKS[cell.state],
-                    _centred(painter, area, chip_size(self._theme, STATE_LOOKS[cell.state])),
+                    STATE_CHIP_STYLES[cell.state],
+                    _centred(painter, area, chip_size(self._theme, STATE_CHIP_STYLES[cell.state])),
                 )
             case LevelCell():
                 _paint_level(self._theme, painter, cell, area)
@@ -404,10 +404,10 @@ class CellDelegate(QStyledItemDelegate):
             painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
 
 
-def button_rect(theme: Theme, act: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
+def button_rect(theme: Theme, button: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
     """Rectangle of a cell's button, at the edge where lines end."""
     px = theme.px
-    width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
+    width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(button.text) + 2 * px(_BUTTON_PAD)
     edge = px(_EDGE if last else _PAD)
     right_to_left = QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft
     left = cell.left() + edge if right_to_left else cell.right() - edge - width
@@ -503,13 +503,13 @@ def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, ar
     paint_progress(theme, painter, bar, cell.share)
 
 
-def _paint_button(theme: Theme, painter: QPainter, act: ButtonCell, box: QRectF, *, hovered: bool) -> None:
+def _paint_button(theme: Theme, painter: QPainter, button: ButtonCell, box: QRectF, *, hovered: bool) -> None:
     colours = theme.colours
     fill: QColor | None = hover_fill(theme, colours.surface, hovered=hovered, pressed=False)
     edge: QColor | None = theme.colour("control")
-    if act.quiet:
+    if button.quiet:
         fill, edge = (theme.colour("sunken"), None) if hovered else (None, None)
     rounded(painter, box, 8, fill, edge)
     painter.setFont(theme.font(Role.LABEL_MEDIUM))
-    painter.setPen(QPen(theme.colour("text2" if act.quiet else "text")))
-    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, act.text)
+    painter.setPen(QPen(theme.colour("text2" if button.quiet else "text")))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, button.text)

@@ -91,19 +91,19 @@ class SegmentedChoice(QWidget):
 
     def choose(self, key: str) -> None:
         """Show `key` as chosen, without a signal."""
-        told = self._group.blockSignals(True)
+        blocked = self._group.blockSignals(True)
         self._group.button(self._keys.index(key)).setChecked(True)
-        self._group.blockSignals(told)
+        self._group.blockSignals(blocked)
 
     @Slot()
     def choose_none(self) -> None:
         """Show no option as chosen, without a signal."""
-        told = self._group.blockSignals(True)
+        blocked = self._group.blockSignals(True)
         self._group.setExclusive(False)
         for button in self._group.buttons():
             button.setChecked(False)
         self._group.setExclusive(True)
-        self._group.blockSignals(told)
+        self._group.blockSignals(blocked)
 
     def option(self, key: str) -> QAbstractButton:
         """The button of one option."""

@@ -1,9 +1,9 @@
 """The chip of a recording's state in the outbox."""
 
-from vbdesk.desk.ui.badges import ChipLook
+from vbdesk.desk.ui.badges import ChipStyle
 from vbdesk.outbox.library.states import STATE_WORDS, OutboxState
 
-_LOOKS = {  # icon, ink and fill
+_STYLES = {  # icon, ink and fill
     OutboxState.CHECKED: ("check", "text2", "sunken"),
     OutboxState.WAITING: ("clock", "text2", "sunken"),
     OutboxState.UPLOADING: ("arrow-up", "accent", "accenttint"),
@@ -16,4 +16,4 @@ _LOOKS = {  # icon, ink and fill
     OutboxState.NEEDS_ATTENTION: ("warning", "warn", "warntint"),
 }
 
-STATE_LOOKS = {state: ChipLook(STATE_WORDS[state], *look) for state, look in _LOOKS.items()}
+STATE_CHIP_STYLES = {state: ChipStyle(STATE_WORDS[state], *chip_style) for state, chip_style in _STYLES.items()}

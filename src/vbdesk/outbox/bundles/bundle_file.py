@@ -209,8 +209,10 @@ def read_bundle(
                 )
             )
         if fault is not None:
-            told = message("This bundle is not made as vbdesk makes them, so it is not used.")
-            raise BundleDamaged(joined(told, fault) if isinstance(fault, MalformedBundle) and str(fault) else told)
+            sentence = message("This bundle is not made as vbdesk makes them, so it is not used.")
+            raise BundleDamaged(
+                joined(sentence, fault) if isinstance(fault, MalformedBundle) and str(fault) else sentence
+            )
 
 
 def _content(manifest: BundleManifest, sounds: Sounds, watch: ByteProgress) -> Iterator[bytes]:

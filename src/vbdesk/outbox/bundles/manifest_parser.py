@@ -144,9 +144,9 @@ class ManifestParser:
         self._ids.update(ids)
 
 
-def _check_room(known: Sized, most: int, told: str) -> None:
+def _check_room(known: Sized, most: int, sentence: str) -> None:
     if len(known) == most:
-        raise MalformedBundle(told)
+        raise MalformedBundle(sentence)
 
 
 def _parsed(adapter: TypeAdapter[_Parsed], text: bytearray, refused: str, number: int = 0) -> _Parsed:

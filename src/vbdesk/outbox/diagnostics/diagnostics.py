@@ -30,9 +30,9 @@ from vbdesk.language import N_, joined, message, plural_message, system_reason
 from vbdesk.outbox.diagnostics.diagnostic_logs import crash_locations, log_lines, service_log_counts
 from vbdesk.outbox.diagnostics.library_facts import (
     LibraryFacts,
+    inspect_library,
+    inspect_sounds,
     known_words,
-    look_at_library,
-    look_at_sounds,
     prove_list,
 )
 from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
@@ -79,7 +79,7 @@ class FindingStatus(StrEnum):
 
     GOOD = "good"
     NOTICE = "notice"  # it works; a person may want to know
-    MEND = "mend"  # a person has to fix something
+    REPAIR = "mend"  # a person has to fix something
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Diagnosis:
     @property
     def ok(self) -> bool:
         """Whether nothing needs fixing."""
-        return all(finding.health is not FindingStatus.MEND for finding in self.findings)
+        return all(finding.health is not FindingStatus.REPAIR for finding in self.findings)
 
 
 class DiagnosticPorts(Protocol):
@@ -220,7 +220,7 @@ def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("{file} is a file, where the recordings need a folder. Move it away.", file=folder),
             )
         )
@@ -228,7 +228,7 @@ def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("Your home folder {folder} does not exist. Make it before you record.", folder=home),
             )
         )
@@ -236,7 +236,7 @@ def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("The folder of the recordings cannot be written to. Give yourself the right."),
             )
         )
@@ -244,7 +244,7 @@ def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str
         findings.append(
             DiagnosticFinding(
                 N_("disk"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("Only {free:.1f} GB are free for recordings. Make room before you record.", free=free),
             )
         )
@@ -271,13 +271,15 @@ def _disk(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str
 
 def _microphones(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
     if not Path.home().exists():
-        told = message("They were not looked for: the sound system would make your home folder, which does not exist.")
-        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.NOTICE, told))
+        sentence = message(
+            "They were not looked for: the sound system would make your home folder, which does not exist."
+        )
+        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.NOTICE, sentence))
         return None
     try:
         count = len(ports.lister.devices())
     except DeviceListUnavailable as error:
-        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.MEND, joined(error)))
+        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.REPAIR, joined(error)))
         return None
     if count:
         findings.append(
@@ -298,10 +300,10 @@ def _policy(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> list[s
     """Names of the entries that the organisation has set."""
     names = ports.policy.entries
     if names:
-        told = message("Your organisation has set: {entries}.", entries=", ".join(names))
-        findings.append(DiagnosticFinding(N_("policy"), FindingStatus.GOOD, told))
+        sentence = message("Your organisation has set: {entries}.", entries=", ".join(names))
+        findings.append(DiagnosticFinding(N_("policy"), FindingStatus.GOOD, sentence))
     faults = ports.policy.faults
-    findings.extend(DiagnosticFinding(N_("policy"), FindingStatus.MEND, fault) for fault in faults)
+    findings.extend(DiagnosticFinding(N_("policy"), FindingStatus.REPAIR, fault) for fault in faults)
     return names
 
 
@@ -310,7 +312,7 @@ def _profiles(ports: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tupl
     try:
         profiles, in_use = store.all(), store.current()
     except ProfilesUnreadable as error:
-        findings.append(DiagnosticFinding(N_("profiles"), FindingStatus.MEND, joined(error)))
+        findings.append(DiagnosticFinding(N_("profiles"), FindingStatus.REPAIR, joined(error)))
         return [], None
     if not profiles:
         findings.append(
@@ -327,7 +329,7 @@ def _keyring(profiles: list[Profile], findings: list[DiagnosticFinding]) -> str 
         name = keyring_name()
     except VaultMissing as error:
         findings.append(
-            DiagnosticFinding(N_("keyring"), FindingStatus.MEND if wanted else FindingStatus.NOTICE, joined(error))
+            DiagnosticFinding(N_("keyring"), FindingStatus.REPAIR if wanted else FindingStatus.NOTICE, joined(error))
         )
         return None
     findings.append(
@@ -379,13 +381,13 @@ class _ProfileCheck:
             self.known_words = known_words(copy)
             return library, self._proofs(copy, library)
         except OSError as error:
-            told = message("The recordings cannot be read: {cause}.", cause=system_reason(error))
+            sentence = message("The recordings cannot be read: {cause}.", cause=system_reason(error))
             if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
-                told = message(
+                sentence = message(
                     "The list of recordings was not examined: {folder} has no room for a copy. Make room.",
                     folder=gettempdir(),
                 )
-            self._say(N_("recordings"), FindingStatus.MEND, told)
+            self._say(N_("recordings"), FindingStatus.REPAIR, sentence)
             return LibraryFacts(exists=True, readable=False), None
 
     def _say(self, topic: str, health: FindingStatus, sentence: str) -> None:
@@ -397,22 +399,22 @@ class _ProfileCheck:
         if not count:
             self._say(N_("recordings"), FindingStatus.GOOD, message("There are none yet."))
         elif proofs is None or "list" not in proofs or proofs["list"] is None:
-            told = message(
+            sentence = message(
                 "Recordings in the list: {count}. Without their key nobody can tell whether they are in order.",
                 count=count,
             )
-            self._say(N_("recordings"), FindingStatus.NOTICE, told)
+            self._say(N_("recordings"), FindingStatus.NOTICE, sentence)
         else:
             self._say(N_("recordings"), FindingStatus.GOOD, message("Recordings in good order: {count}.", count=count))
 
     def _library(self, copy: ListCopy) -> LibraryFacts:
-        facts = look_at_library(copy, self._ports.clock.now())
+        facts = inspect_library(copy, self._ports.clock.now())
         if not facts.readable:
-            self._say(N_("recordings"), FindingStatus.MEND, _DAMAGED)
+            self._say(N_("recordings"), FindingStatus.REPAIR, _DAMAGED)
         if facts.sounds_missing:
             self._say(
                 N_("recordings"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("Recordings whose sound is missing: {count}.", count=facts.sounds_missing),
             )
         if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
@@ -422,11 +424,11 @@ class _ProfileCheck:
                 message("Recordings that wait for you in the Outbox: {count}.", count=waiting),
             )
         if facts.unfinished:
-            told = message(
+            sentence = message(
                 "Recordings that were broken off: {count}. The desk offers them at its next start.",
                 count=facts.unfinished,
             )
-            self._say(N_("recordings"), FindingStatus.NOTICE, told)
+            self._say(N_("recordings"), FindingStatus.NOTICE, sentence)
         return facts
 
     def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
@@ -443,16 +445,16 @@ class _ProfileCheck:
         try:
             log = AuditReader(copy.folder, key).verify()
         except AuditUnreadable as unreadable:
-            self._say(N_("audit log"), FindingStatus.MEND, joined(unreadable))
+            self._say(N_("audit log"), FindingStatus.REPAIR, joined(unreadable))
             return {"error": type(unreadable).__name__}
-        self._say(N_("audit log"), FindingStatus.GOOD if log.ok else FindingStatus.MEND, log.sentence)
+        self._say(N_("audit log"), FindingStatus.GOOD if log.ok else FindingStatus.REPAIR, log.sentence)
         self._sound_counts = self._sounds(copy, key) if self._read_sounds else None
         proof = prove_list(copy, key, keyring.version if keyring is not None else None)
         if proof is not None and not proof.ok:
-            told = message(
+            sentence = message(
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )
-            self._say(N_("recordings"), FindingStatus.MEND, told)
+            self._say(N_("recordings"), FindingStatus.REPAIR, sentence)
         self._check(copy, key, keyring, readable=library.readable)
         return {
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
@@ -472,14 +474,14 @@ class _ProfileCheck:
             found = check_list(copy, key, self._ports.clock, keyring)
         except (LibraryKeyWrong, LibraryUnreadable) as error:
             if readable:
-                self._say(N_("recordings"), FindingStatus.MEND, joined(error))
+                self._say(N_("recordings"), FindingStatus.REPAIR, joined(error))
             return
         for sentence in found.findings:
-            self._say(N_("recordings"), FindingStatus.MEND, sentence)
+            self._say(N_("recordings"), FindingStatus.REPAIR, sentence)
         if found.findings:
             self._say(N_("recordings"), FindingStatus.NOTICE, HELD)
         if found.unknown is not None:
-            self._say(N_("recordings"), FindingStatus.MEND, joined(found.unknown, NOT_KNOWN))
+            self._say(N_("recordings"), FindingStatus.REPAIR, joined(found.unknown, NOT_KNOWN))
         if found.unclaimed:
             self._say(
                 N_("recordings"),
@@ -494,13 +496,13 @@ class _ProfileCheck:
 
     def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
         """Read every sound; needs the right key."""
-        found = look_at_sounds(copy, key)
+        found = inspect_sounds(copy, key)
         if found is None:
             return None
         if found.damaged:
             self._say(
                 N_("recordings"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message(
                     "Recordings with damaged sound: {count} ({names}). Play one in the desk: it says what can be read.",
                     count=len(found.damaged),
@@ -520,42 +522,42 @@ class _ProfileCheck:
             )
         for leftover in found.leftovers[:NAMED]:
             subject, name = leftover.about.get("group_id"), leftover.path.name
-            told = (
+            sentence = (
                 message("A recording of {subject} that was broken off is damaged ({file}).", subject=subject, file=name)
                 if subject
                 else message("A recording that was broken off is damaged ({file}).", file=name)
             )
             self._say(
                 N_("recordings"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 joined(
-                    told,
+                    sentence,
                     leftover.sentence,
                     message("The file is kept until you decide, on the desk's Record page."),
                 ),
             )
         if len(found.leftovers) > NAMED:
-            told = message("Damaged recordings that were broken off: {count} in all.", count=len(found.leftovers))
-            self._say(N_("recordings"), FindingStatus.MEND, told)
+            sentence = message("Damaged recordings that were broken off: {count} in all.", count=len(found.leftovers))
+            self._say(N_("recordings"), FindingStatus.REPAIR, sentence)
         if found.kept:
             folder = self._folder / DAMAGED_FOLDER
-            told = message(
+            sentence = message(
                 "Damaged recordings that you keep: {count}, in {folder}. Delete what you no longer need.",
                 count=found.kept,
                 folder=folder,
             )
-            self._say(N_("kept recordings"), FindingStatus.NOTICE, told)
+            self._say(N_("kept recordings"), FindingStatus.NOTICE, sentence)
         return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """Report a keyring fault once for all profiles."""
         if isinstance(error, PassphraseLocked):
-            told = message(
+            sentence = message(
                 "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
             )
-            self._findings.append(DiagnosticFinding(N_("passphrase"), FindingStatus.NOTICE, told))
+            self._findings.append(DiagnosticFinding(N_("passphrase"), FindingStatus.NOTICE, sentence))
         elif all(finding.sentence != str(error) for finding in self._findings):
-            self._findings.append(DiagnosticFinding(N_("keyring"), FindingStatus.MEND, joined(error)))
+            self._findings.append(DiagnosticFinding(N_("keyring"), FindingStatus.REPAIR, joined(error)))
         return {"error": type(error).__name__}
 
     def _no_library_key(self) -> dict[str, Any]:
@@ -566,10 +568,10 @@ class _ProfileCheck:
                 message("It is kept by the open desk alone, as you chose."),
             )
         else:
-            told = message(
+            sentence = message(
                 "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
             )
-            self._say(N_("key of the recordings"), FindingStatus.MEND, told)
+            self._say(N_("key of the recordings"), FindingStatus.REPAIR, sentence)
         return {"error": "no key"}
 
     def _connection(self) -> dict[str, Any]:
@@ -580,8 +582,8 @@ class _ProfileCheck:
             return self._no_answer(error)
         if key is None:
             session = profile.secrets == "session"
-            told = message("It is not in the keyring. Enter it in the desk, under Account.")
-            self._say(N_("API key"), FindingStatus.NOTICE if session else FindingStatus.MEND, told)
+            sentence = message("It is not in the keyring. Enter it in the desk, under Account.")
+            self._say(N_("API key"), FindingStatus.NOTICE if session else FindingStatus.REPAIR, sentence)
             return {"error": "no key"}
         if profile.base_url is None:
             self._say(N_("service"), FindingStatus.GOOD, message("It runs on this computer while the desk is open."))
@@ -597,18 +599,18 @@ class _ProfileCheck:
         except ClientError as error:
             self._say(
                 N_("service"),
-                FindingStatus.NOTICE if error.kind is ErrorKind.RETRYABLE else FindingStatus.MEND,
+                FindingStatus.NOTICE if error.kind is ErrorKind.RETRYABLE else FindingStatus.REPAIR,
                 error.sentence,
             )
             cause = str(error.cause) if isinstance(error, ConnectionFailed) else None
             return {"error": type(error).__name__, "cause": cause, "status": error.status}
         except ValueError:
-            self._say(N_("service"), FindingStatus.MEND, message("Its address is not one. Enter it again."))
+            self._say(N_("service"), FindingStatus.REPAIR, message("Its address is not one. Enter it again."))
             return {"error": "no address"}
         ahead_s = 0.0 if server_time is None else (self._ports.clock.now() - server_time).total_seconds()
         if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
             minutes = round(abs(ahead_s) / 60)
-            told = (
+            sentence = (
                 plural_message(
                     "The clock of this computer is {count} minute ahead of the service's. Set it.",
                     "The clock of this computer is {count} minutes ahead of the service's. Set it.",
@@ -621,13 +623,13 @@ class _ProfileCheck:
                     minutes,
                 )
             )
-            self._say(N_("clock"), FindingStatus.MEND, told)
+            self._say(N_("clock"), FindingStatus.REPAIR, sentence)
         if credits_left:
             self._say(N_("service"), FindingStatus.GOOD, message("It answers; address, account and key are right."))
         else:
             self._say(
                 N_("service"),
-                FindingStatus.MEND,
+                FindingStatus.REPAIR,
                 message("It answers, but the account has no credits left. Add credits."),
             )
         took_s = round(time.monotonic() - started, 3)

@@ -58,7 +58,7 @@ class LibraryFacts:
     sound_bytes: int = 0
 
 
-def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
+def inspect_library(copy: ListCopy, now: datetime) -> LibraryFacts:
     """Collect facts about a library, which may not exist. Raises OSError."""
     if not copy.exists:
         return LibraryFacts()
@@ -135,7 +135,7 @@ class SoundFacts:
         return {"damaged": len(self.damaged), "damaged_leftovers": len(self.leftovers), "kept_damaged": self.kept}
 
 
-def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
+def inspect_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
     """Read every sound of a library; None if the list of recordings cannot be read."""
     query = "SELECT take_id, group_id, recorded_at, take_key, sound_sha256, imported FROM recordings"
     try:

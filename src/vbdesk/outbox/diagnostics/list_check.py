@@ -99,7 +99,7 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
             takes = copy.original / "takes"
             if takes.is_dir():
                 store.takes_folder = takes
-            found = SoundFiles(store, copy.original / "recording").look()
+            found = SoundFiles(store, copy.original / "recording").folder_state()
             unfinished = {path.stem for path in found.unfinished}
             missing = [take_id for take_id in found.without_file if take_id not in unfinished]
             names = sorted(path.name for path in found.unclaimed)

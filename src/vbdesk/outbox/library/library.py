@@ -359,12 +359,12 @@ class Library(RecordingList):
             raise NotAllowed(item.fault or message("The time of a recording can only be corrected before it is sent."))
         service_time = self.times.service_time()
         if service_time is not None and moment > service_time + TOLERANCE:
-            told, now = clock_words(moment, service_time)
+            entered, now = clock_words(moment, service_time)
             raise NotAllowed(
                 message(
                     "By the service's clock it is {now} now, so {entered} is in the future. Enter another time.",
                     now=now,
-                    entered=told,
+                    entered=entered,
                 )
             )
         return item

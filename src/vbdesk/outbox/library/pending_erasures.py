@@ -77,19 +77,19 @@ class PendingErasures:
             row["name"] for row in self._store.rows("SELECT name FROM settings WHERE name LIKE 'erasure/%' ORDER BY 1")
         ]
         found = [self._read(name.removeprefix(_NAME)) for name in names]
-        return [owed for owed in found if owed is not None]
+        return [erasure for erasure in found if erasure is not None]
 
-    def settle(self, owed: PendingErasure) -> None:
+    def settle(self, erasure: PendingErasure) -> None:
         """Delete an entry that the service has confirmed, unless it asks for more by now.
 
         The cached trajectory of the subject still holds what was erased, so it is read again.
         """
         with self._store.changing():
-            if self._read(owed.take_id) == owed:
-                self._store.drop("settings", _NAME + owed.take_id)
-            if owed.what is ErasureScope.EVERYTHING:
-                self._store.forget_trajectory(owed.group_id)
-            self._store.note(AuditAction.ERASED_AT_SERVICE, owed.take_id, owed.what, part=AuditPart.SYNC_WORKER)
+            if self._read(erasure.take_id) == erasure:
+                self._store.drop("settings", _NAME + erasure.take_id)
+            if erasure.what is ErasureScope.EVERYTHING:
+                self._store.forget_trajectory(erasure.group_id)
+            self._store.note(AuditAction.ERASED_AT_SERVICE, erasure.take_id, erasure.what, part=AuditPart.SYNC_WORKER)
 
     def _read(self, take_id: str) -> PendingErasure | None:
         """One entry; None if there is none, or somebody else wrote it."""
@@ -105,11 +105,11 @@ class PendingErasures:
             tuple(entry["uploads"]),
         )
 
-    def _keep(self, owed: PendingErasure) -> None:
+    def _keep(self, erasure: PendingErasure) -> None:
         entry = {
-            "group": owed.group_id,
-            "what": owed.what,
-            "jobs": owed.job_ids,
-            "uploads": owed.upload_refs,
+            "group": erasure.group_id,
+            "what": erasure.what,
+            "jobs": erasure.job_ids,
+            "uploads": erasure.upload_refs,
         }
-        self._store.keep_setting(_NAME + owed.take_id, json.dumps(entry).encode())
+        self._store.keep_setting(_NAME + erasure.take_id, json.dumps(entry).encode())

@@ -294,10 +294,10 @@ def _corrected(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> t
         return corrected, message("By the service's clock it was made at {time}.", time=known[0])
     if doubt.after is not None and doubt.before is not None:
         after, before = known
-        told = message(
+        sentence = message(
             "By the service's clock it was made after {after} and not later than {before}.", after=after, before=before
         )
-        return corrected, told
+        return corrected, sentence
     if doubt.after is not None:
         return corrected, message("By the service's clock it was made after {after}.", after=known[0])
     if doubt.before is not None:

@@ -23,7 +23,7 @@ from vbdesk.outbox.library.recording_time import (
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import Store, UnknownTake
 
-KEPT_AGAIN_S = 60.0  # minimum seconds between two writes during one uptime
+STORE_INTERVAL_S = 60.0  # minimum seconds between two writes during one uptime
 _SETTING = "service_times"
 _NOT_SENT = (OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION)
 
@@ -68,7 +68,7 @@ class ServiceTimes:
         """Store a time that the service has confirmed."""
         known = self.known()
         newest = known.newest
-        if newest is not None and newest.agrees_with(answer) and _since_s(newest, answer) < KEPT_AGAIN_S:
+        if newest is not None and newest.agrees_with(answer) and _since_s(newest, answer) < STORE_INTERVAL_S:
             return
         now, clock = self._store.clock.boot(), self._store.clock.now()
         if now.boot_id == answer.boot.boot_id:

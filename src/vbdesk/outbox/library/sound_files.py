@@ -152,7 +152,7 @@ class SoundFiles:
             Take ids of recordings whose sound is missing, and names of files that belong to no recording.
         """
         self._drop_copies(COPIES_KEPT_S)
-        found = self.look()
+        found = self.folder_state()
         self._scrub(whole=bool(found.doomed))  # a kill may have interrupted a deletion before this
         for path in found.doomed:
             self._remove(path)
@@ -163,7 +163,7 @@ class SoundFiles:
         missing = [take_id for take_id in found.without_file if not self._store.path(take_id).exists()]
         return missing, [path.name for path in found.unclaimed]
 
-    def look(self) -> SoundFolderState:
+    def folder_state(self) -> SoundFolderState:
         """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
         trashed = {row["take_id"] for row in self._store.rows("SELECT take_id FROM trash")} - known.keys()

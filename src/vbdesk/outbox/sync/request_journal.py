@@ -30,9 +30,9 @@ class SharedRequestJournal:
 
     def recent(self) -> Iterable[tuple[Bucket, float]]:
         """The requests of the last minute. Both journals hold those of earlier commands, so the longer list counts."""
-        told = [list(self._commands.recent()), [] if self._library is None else list(self._library.recent())]
+        sources = [list(self._commands.recent()), [] if self._library is None else list(self._library.recent())]
         for bucket in Bucket:
-            yield from max(([each for each in one if each[0] is bucket] for one in told), key=len)
+            yield from max(([each for each in one if each[0] is bucket] for one in sources), key=len)
 
     def leave_library(self) -> None:
         """Stop using the library, which is about to be closed."""

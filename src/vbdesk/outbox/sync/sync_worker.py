@@ -71,10 +71,10 @@ LONGEST_SLEEP_S = 0.5  # how late the loop may notice a stop, or the network's r
 SETTLING_S = 3.0  # the network is unstable just after sleep
 NO_ROOM_S = 1.0
 MAINTENANCE_EVERY_S = 30.0
-DISK_AGAIN_S = 5.0
-LOGGED_AGAIN_S = 3600.0  # a disk that stays full must not fill the log
+DISK_RETRY_S = 5.0
+LOG_INTERVAL_S = 3600.0  # a disk that stays full must not fill the log
 CONFIRMED_WITHIN_S = 2.0  # a second answer must confirm the service's time
-COMPARED_AGAIN_S = 180.0  # each read of the balance compares the clocks anyway
+COMPARE_INTERVAL_S = 180.0  # each read of the balance compares the clocks anyway
 
 log = logging.getLogger(__name__)
 
@@ -254,12 +254,12 @@ class SyncWorker:
     def _on_library_error(self, error: Exception) -> float:
         """Report that the library could not be used; returns the seconds until the retry."""
         sentence, now = waiting_sentence(error), self._clock.monotonic()
-        if now >= self._disk_fault_logged_at + LOGGED_AGAIN_S:
+        if now >= self._disk_fault_logged_at + LOG_INTERVAL_S:
             self._disk_fault_logged_at = now
             log.error("The library could not be used", exc_info=error)
         self._queue_status.disk_fault = sentence
         self._queue_status.publish(sentence)
-        return DISK_AGAIN_S
+        return DISK_RETRY_S
 
     def _step(self) -> float:
         if self._reconnect.is_set():
@@ -467,7 +467,7 @@ class SyncWorker:
         error = self._connection.clock_error
         self._begin_hold(HoldQueue(self._clock_check.sentence(error), Fix.SET_CLOCK))
         if error is not None:
-            self._queue_status.postpone_probe(COMPARED_AGAIN_S)
+            self._queue_status.postpone_probe(COMPARE_INTERVAL_S)
 
     # Answers
 

@@ -41,7 +41,7 @@ from vbdesk.outbox.sync.planning import Planner
 from vbdesk.outbox.sync.upload_bytes import Upload, upload_of
 from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
-SUBJECT_AGAIN_S = 60.0
+SUBJECT_INTERVAL_S = 60.0
 CONFIRMING = 3  # answers to request until two agree
 JOBS_SEARCHED = 1000  # of the account, newest first, for a job that is in no group
 UNPROVEN = N_("The service may have this recording, but nothing proves it. Look again, or send it again at its price.")
@@ -174,7 +174,7 @@ class TaskHandlers:
 
     def read_subject(self, group_id: str) -> None:
         """Read and store a subject's trajectory."""
-        self._planner.read_subject(group_id, SUBJECT_AGAIN_S)
+        self._planner.read_subject(group_id, SUBJECT_INTERVAL_S)
         try:
             with self._connection.requesting(Bucket.GENERAL) as client:
                 read = self._results.reader_of(client).trajectory(group_id)

@@ -11,14 +11,16 @@ _GRID = 16.0
 _RING = (8.0, 8.0, 6.0)
 
 
-def level_glyph(level: Level, left: float, top: float, side: float, behind: str, look_of: DrawingStyle) -> list[Shape]:
-    """The glyph in a square, in the colours of `look_of`; `behind` is the background colour, for cut-outs."""
+def level_glyph(
+    level: Level, left: float, top: float, side: float, behind: str, level_style: DrawingStyle
+) -> list[Shape]:
+    """The glyph in a square, in the colours of `level_style`; `behind` is the background colour, for cut-outs."""
     scale = side / _GRID
 
     def place(x: float, y: float) -> Point:
         return left + x * scale, top + y * scale
 
-    shape = look_of.level[level].shape
+    shape = level_style.level[level].shape
     solid, line = Paint(fill=shape), Paint(stroke=shape, width=1.75 * scale, round=True)
     corners: tuple[Point, ...]
     match level:

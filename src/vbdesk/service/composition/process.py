@@ -59,7 +59,7 @@ OWN_FILES = (
     "desk-*",
 )
 """Files of the service in the data folder."""
-_LOOK_EVERY_S = 0.1
+_CHECK_INTERVAL_S = 0.1
 
 
 class StartRefused(Exception):
@@ -276,7 +276,7 @@ async def live(
         drain = asyncio.create_task(asyncio.to_thread(runtime.drain, drain_s, stop_now))
         notice_ends = time.monotonic() + (min(NOTICE_S, drain_s) if operations else 0)
         while time.monotonic() < notice_ends and not stop_now.is_set():
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_CHECK_INTERVAL_S)
         leave.set()
         await drain
         drained.set()

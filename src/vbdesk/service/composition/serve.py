@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 _DRAIN_S = 5.0
 _HOUSEKEEPING_S = 3600.0
 _ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared, not bound)
-_ENCRYPT_AGAIN_S = 5.0
+_ENCRYPT_RETRY_S = 5.0
 
 
 def serve(
@@ -189,7 +189,7 @@ def _encrypt_until_complete(context: Context, ending: threading.Event) -> None:
             return
         except Exception as error:
             log.warning("Existing data cannot be encrypted now (%s); trying again.", type(error).__name__)
-        ending.wait(_ENCRYPT_AGAIN_S)
+        ending.wait(_ENCRYPT_RETRY_S)
 
 
 def _remove_past(context: Context) -> None:

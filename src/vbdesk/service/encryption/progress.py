@@ -15,7 +15,7 @@ def completed_at(database: Database) -> datetime | None:
     return found
 
 
-def look_again(database: Database) -> None:
+def require_encryption_pass(database: Database) -> None:
     """Make the next start look for plain data, after data was restored or copied."""
     with database.writing() as connection:
         connection.execute(sa.update(encryption_state).values(completed_at=None))

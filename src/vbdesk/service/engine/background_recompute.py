@@ -26,7 +26,7 @@ from vbdesk.service.storage.store import StoreUnavailable
 TASK = "recompute"
 FIRST_AFTER_S = 300.0  # a restart has enough to do, and a process that cannot stay up analyses nothing again
 PAUSE_S = 10.0  # between two rounds, and while jobs wait
-SEARCH_AGAIN_S = 6 * 3600.0  # a process of an older release may have added readings meanwhile
+SEARCH_INTERVAL_S = 6 * 3600.0  # a process of an older release may have added readings meanwhile
 AT_ONCE = 10
 """Recordings in a round. At a second for each, an idle service spends half of one processor's time."""
 
@@ -114,7 +114,7 @@ class BackgroundRecompute:
             found = self._pass = self._pass or self._search(version)
             if not found.due:
                 self._end(found)
-                return SEARCH_AGAIN_S
+                return SEARCH_INTERVAL_S
             self._recompute(found, found.due.popleft(), version)
         return PAUSE_S
 
@@ -196,8 +196,8 @@ class BackgroundRecompute:
     def _end(self, found: _Pass) -> None:
         self._pass = None
         if any(found.counts.values()):
-            told = ", ".join(f"{count} {outcome.value}" for outcome, count in found.counts.items() if count)
-            log.info("No reading of an earlier calibration is left that can be made again now (%s).", told)
+            counts = ", ".join(f"{count} {outcome.value}" for outcome, count in found.counts.items() if count)
+            log.info("No reading of an earlier calibration is left that can be made again now (%s).", counts)
         if found.given_up:
             log.warning(
                 "%d readings of an earlier calibration could not be made again in %d attempts. Trajectories mark them.",

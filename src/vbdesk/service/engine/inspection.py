@@ -12,7 +12,7 @@ from vbdesk.service.engine.fair_slots import FairSlots
 from vbdesk.service.engine.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.kernel.errors import AudioRejected, ProcessingFailed
-from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, load_decoders, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, inspect_recording, load_decoders
 
 AT_ONCE = 4
 AT_ONCE_OF_ONE_SENDER = 2
@@ -74,7 +74,7 @@ class SandboxedInspector:
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
                 seen: AudioFacts | AudioRefusal = slot.run(
-                    look_at, timeout_s=self._timeout_s, processor_s=self._processor_s, recording=recording
+                    inspect_recording, timeout_s=self._timeout_s, processor_s=self._processor_s, recording=recording
                 )
         except SlotClosed:
             raise ProcessingFailed from None

@@ -67,7 +67,7 @@ def observed_run(context: Context, run: Run) -> Iterator[RunStages]:
     waited_s = max(0.0, (context.clock.now() - run.created_at).total_seconds())
     if run.hold.starts == 1:
         metrics.job_wait_seconds.observe(waited_s)
-    told: dict[str, str | int | float | bool] = {
+    attributes: dict[str, str | int | float | bool] = {
         "vbdesk.job_id": run.job_id,
         "vbdesk.executor_id": run.hold.executor_id,
         "vbdesk.start": run.hold.starts,
@@ -83,13 +83,13 @@ def observed_run(context: Context, run: Run) -> Iterator[RunStages]:
             "job",
             parent=continued(run.trace_parent),
             kind=SpanKind.CONSUMER,
-            attributes=told,
+            attributes=attributes,
         ),
     ):
         yield RunStages(context)
 
 
-LOOK_EVERY_S = 0.2
+CHECK_INTERVAL_S = 0.2
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
 STORE_WAIT = timedelta(hours=24)
@@ -177,7 +177,7 @@ class JobRunner:
         ends_at = time.monotonic() + grace_s
         with self._idle:
             while self._under_way and time.monotonic() < ends_at and not stop_now.is_set():
-                self._idle.wait(LOOK_EVERY_S)
+                self._idle.wait(CHECK_INTERVAL_S)
 
     def stop(self) -> None:
         """Stop taking jobs, end the children of running jobs and hand the jobs back."""

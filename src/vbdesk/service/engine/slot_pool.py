@@ -8,7 +8,7 @@ from pathlib import Path
 from vbdesk.service.engine.sandbox import warn_once
 from vbdesk.service.engine.slot import MAX_TASKS, Prepare, Slot, SlotClosed
 
-LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool was closed
+CHECK_INTERVAL_S = 0.2  # how soon a waiting caller notices that the pool was closed
 
 
 class SlotPool:
@@ -60,7 +60,7 @@ class SlotPool:
     def _next_free(self) -> Slot:
         while not self._closed:
             try:
-                return self._free.get(timeout=LOOK_EVERY_S)
+                return self._free.get(timeout=CHECK_INTERVAL_S)
             except queue.Empty:
                 continue
         raise SlotClosed("The service is stopping.")

@@ -15,7 +15,7 @@ from vbdesk.service.engine.runtime import EMBEDDED_EXECUTOR, Runtime
 from vbdesk.service.kernel.periodic import PeriodicJob, PeriodicWorker
 from vbdesk.service.ports.context import Context
 
-LOOK_EVERY_S = 0.2
+CHECK_INTERVAL_S = 0.2
 RESTART_PAUSE_S = 2.0
 LONGEST_HOST = 40
 
@@ -31,7 +31,9 @@ class RuntimeSupervisor:
         self._pause_s = pause_s
         self._runtime = make()
         self._turn = threading.Lock()
-        self._watch = PeriodicWorker((PeriodicJob("supervisor", LOOK_EVERY_S, self._look, first_after_s=LOOK_EVERY_S),))
+        self._watch = PeriodicWorker(
+            (PeriodicJob("supervisor", CHECK_INTERVAL_S, self._check, first_after_s=CHECK_INTERVAL_S),)
+        )
         self._stopping = self._watch.stopping
 
     @property
@@ -70,7 +72,7 @@ class RuntimeSupervisor:
         self._watch.stop()
         self._runtime.stop()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         with self._turn:
             if self._runtime.taken_for_dead and not self._stopping.is_set():
                 self._restart()

@@ -220,7 +220,7 @@ class Eraser:
         self._remove(keys)
         return count
 
-    def remove_owed(self) -> None:
+    def remove_due(self) -> None:
         """Remove what earlier erasures left in the store, unless the store is unreachable."""
         with suppress(StoreUnavailable):
             remove_erased_audio(SweptStore(self._database, self._storage, self._clock))
@@ -228,8 +228,8 @@ class Eraser:
     def count_left(self) -> int:
         """Return how many recordings and uploads of all erasures are still stored."""
         with self._database.reading() as connection:
-            owed = withdrawal.list_owed(connection)
-        return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in owed)
+            due = withdrawal.list_due(connection)
+        return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in due)
 
     def _erase(
         self, connection: Connection, account_id: str, kind: str, found: Sequence[AnyRow], *group_keys: str
@@ -274,8 +274,8 @@ class Eraser:
         repository.delete_uploads(connection, upload_refs)
         for upload_ref in upload_refs:
             ends_at = ends.get(upload_ref, now)
-            owed_until = ends_at + PUT_LASTS if ends_at >= now else now
-            withdrawal.owe_removal(connection, [upload_key(upload_ref)], owed_until)
+            due_at = ends_at + PUT_LASTS if ends_at >= now else now
+            withdrawal.owe_removal(connection, [upload_key(upload_ref)], due_at)
 
     def _without_files(self, erasure: Erasure, found: Sequence[AnyRow]) -> Erasure:
         self._database.scrub()
@@ -289,7 +289,7 @@ class Eraser:
         """
         removed: list[str] = []
         with self._database.reading() as connection:
-            signed = withdrawal.list_owed_later(connection, objects, self._clock.now())
+            signed = withdrawal.list_due_later(connection, objects, self._clock.now())
         for key in objects:
             try:
                 (withdraw if key in signed else delete_everywhere)(self._storage, key)

@@ -21,7 +21,7 @@ FEW_CONNECTIONS = 40
 """Roughly the connections that one more process may open."""
 
 
-def look_at_missing_database(settings: Settings, store: ObjectStore | None) -> Finding | None:
+def check_missing_database(settings: Settings, store: ObjectStore | None) -> Finding | None:
     """Check that the file of an embedded database is there; None if it is, or if a server has the database.
 
     To be called before the database is opened, which would create it.
@@ -51,16 +51,16 @@ def _has_recordings(store: ObjectStore) -> bool:
     return False
 
 
-def look_at_database(database: Database) -> list[Finding]:
+def check_database(database: Database) -> list[Finding]:
     """Check the database. Raises SQLAlchemyError when it does not answer."""
     with database.reading() as connection:
-        findings = [_look_at_version(connection), _look_at_schema(connection)]
+        findings = [_check_version(connection), _check_schema(connection)]
         if connection.dialect.name == "postgresql":
-            findings += [_look_at_connections(connection), _look_at_clock(connection)]
+            findings += [_check_connections(connection), _check_clock(connection)]
     return findings
 
 
-def _look_at_version(connection: Connection) -> Finding:
+def _check_version(connection: Connection) -> Finding:
     parts = connection.dialect.server_version_info or ()
     version = ".".join(map(str, parts))
     dialect = connection.dialect.name
@@ -74,7 +74,7 @@ def _look_at_version(connection: Connection) -> Finding:
     return ok(N_("database"), message("The database answers: {name} {version}.", name=dialect, version=version))
 
 
-def _look_at_schema(connection: Connection) -> Finding:
+def _check_schema(connection: Connection) -> Finding:
     found = status(connection)
     match found.state:
         case SchemaState.EMPTY:
@@ -109,7 +109,7 @@ def _look_at_schema(connection: Connection) -> Finding:
     return ok(N_("schema"), current)
 
 
-def _look_at_connections(connection: Connection) -> Finding:
+def _check_connections(connection: Connection) -> Finding:
     # unlike pg_stat_activity, this counts the connections of all roles
     used = connection.execute(sa.text("SELECT sum(numbackends)::int FROM pg_stat_database"))
     most = int(connection.execute(sa.text("SHOW max_connections")).scalar_one())
@@ -122,7 +122,7 @@ def _look_at_connections(connection: Connection) -> Finding:
     return ok(N_("connections"), counted)
 
 
-def _look_at_clock(connection: Connection) -> Finding:
+def _check_clock(connection: Connection) -> Finding:
     before = utc_now()
     theirs: datetime = connection.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
     after = utc_now()

@@ -10,26 +10,26 @@ from vbdesk.clock import SystemClock
 from vbdesk.language import N_, message, system_reason
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
-from vbdesk.service.health.database_checks import look_at_database, look_at_missing_database
-from vbdesk.service.health.encryption_checks import look_at_encryption
-from vbdesk.service.health.endpoint_checks import look_at_address
+from vbdesk.service.health.database_checks import check_database, check_missing_database
+from vbdesk.service.health.encryption_checks import check_encryption
+from vbdesk.service.health.endpoint_checks import check_host_address
 from vbdesk.service.health.findings import Finding, Health, action_needed
 from vbdesk.service.health.host_checks import (
-    look_at_disk,
-    look_at_extras,
-    look_at_sandbox,
-    look_at_sealed,
-    look_at_secrets,
-    look_at_settings,
+    check_extras,
+    check_free_disk,
+    check_sandbox,
+    check_sealed,
+    check_secrets,
+    check_settings,
 )
-from vbdesk.service.health.ledger_checks import look_at_audio, look_at_ledger
-from vbdesk.service.health.queue_checks import look_at_work
-from vbdesk.service.health.reading_checks import look_at_readings
+from vbdesk.service.health.ledger_checks import check_audio, check_ledger
+from vbdesk.service.health.queue_checks import check_work
+from vbdesk.service.health.reading_checks import check_readings
 from vbdesk.service.health.storage_checks import (
-    look_at_orphans,
-    look_at_pairing,
-    look_at_signed_addresses,
-    look_at_store,
+    check_orphans,
+    check_pairing,
+    check_signed_addresses,
+    check_store,
 )
 from vbdesk.service.kernel.db.migrate import SchemaState, status
 from vbdesk.service.kernel.db.session import Database, database_fault, open_database
@@ -61,17 +61,17 @@ def run_checks(
         there_is_none = message("There is no service in {data_dir}. Check --data-dir.", data_dir=data_dir)
         return [action_needed(N_("settings"), there_is_none)]
     findings = [
-        look_at_settings(settings),
-        look_at_secrets(settings),
-        look_at_extras(settings),
-        *look_at_disk(settings),
-        look_at_sandbox(),
-        *_look_inside(settings, keys, whole=whole),
+        check_settings(settings),
+        check_secrets(settings),
+        check_extras(settings),
+        *check_free_disk(settings),
+        check_sandbox(),
+        *_check_inside(settings, keys, whole=whole),
     ]
-    return findings if address is None else [*findings, *look_at_address(address, settings)]
+    return findings if address is None else [*findings, *check_host_address(address, settings)]
 
 
-def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> Iterable[Finding]:
+def _check_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> Iterable[Finding]:
     """Check the store and the database, as far as they answer."""
     with ExitStack() as stack:
         store: ObjectStore | None = None
@@ -83,54 +83,54 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
             cannot = message("The object store cannot be used: {reason}.", reason=system_reason(error))
             yield action_needed(N_("object store"), cannot)
         if store is not None:
-            yield look_at_store(store)
+            yield check_store(store)
             if key_file_of(settings).path.exists():  # opening secrets would create missing keys
                 with suppress(SecretsDamaged):  # already reported
-                    yield look_at_signed_addresses(settings, open_secrets(settings), store)
-        missing = look_at_missing_database(settings, store)
+                    yield check_signed_addresses(settings, open_secrets(settings), store)
+        missing = check_missing_database(settings, store)
         if missing is not None:
             yield missing
             return
         database = stack.enter_context(closing(open_database(settings)))
-        yield from _guarded(settings, lambda: _look_at_content(settings, database, store, keys, whole=whole))
+        yield from _guarded(settings, lambda: _check_content(settings, database, store, keys, whole=whole))
 
 
-def _look_at_content(
+def _check_content(
     settings: Settings, database: Database, store: ObjectStore | None, keys: EncryptionKeys, *, whole: bool
 ) -> list[Finding]:
     """Check the database, and its content if this code knows the schema."""
-    findings = look_at_database(database)
+    findings = check_database(database)
     with database.reading() as connection:
         if status(connection).state not in _USABLE:
             return findings
-    findings.append(look_at_encryption(settings, database, store if whole else None, keys))
+    findings.append(check_encryption(settings, database, store if whole else None, keys))
     with database.reading() as connection:
-        findings += look_at_work(connection, settings, SystemClock().now())
+        findings += check_work(connection, settings, SystemClock().now())
         if whole:
-            findings += look_at_ledger(connection)
+            findings += check_ledger(connection)
     if whole:
-        findings += look_at_sealed(settings, database)
-        findings += look_at_readings(database, settings)
+        findings += check_sealed(settings, database)
+        findings += check_readings(database, settings)
     if store is None:
         return findings
-    pairing = look_at_pairing(database, store)
+    pairing = check_pairing(database, store)
     findings.append(pairing)
     if whole:
         try:
             about_files = [
-                *look_at_orphans(SweptStore(database, store, SystemClock())),
-                look_at_audio(reconcile_audio(database, store)),
+                *check_orphans(SweptStore(database, store, SystemClock())),
+                check_audio(reconcile_audio(database, store)),
             ]
             # nothing is quarantined while store and database do not belong together
-            findings += [found for found in about_files if found.health is Health.MEND or pairing.health is Health.OK]
+            findings += [found for found in about_files if found.health is Health.REPAIR or pairing.health is Health.OK]
         except StoreUnavailable as error:
             cannot = message("The recordings cannot be compared with the jobs.")
             findings.append(action_needed(N_("audio"), cannot, error))
     return findings
 
 
-def _guarded(settings: Settings, look: Callable[[], list[Finding]]) -> list[Finding]:
+def _guarded(settings: Settings, check: Callable[[], list[Finding]]) -> list[Finding]:
     try:
-        return look()
+        return check()
     except SQLAlchemyError as error:
         return [action_needed(N_("database"), database_fault(settings, error))]

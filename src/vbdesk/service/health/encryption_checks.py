@@ -15,7 +15,7 @@ from vbdesk.service.storage.store import ObjectStore
 TOPIC = N_("encryption")
 
 
-def look_at_encryption(
+def check_encryption(
     settings: Settings, database: Database, store: ObjectStore | None, given: EncryptionKeys
 ) -> Finding:
     """Check the key, which later checks use to read; with `store`, check its files too."""

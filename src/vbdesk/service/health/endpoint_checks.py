@@ -17,19 +17,19 @@ TIMEOUT_S = 10.0
 EXPIRES_SOON_DAYS = 21
 
 
-def look_at_address(address: str, settings: Settings) -> list[Finding]:
+def check_host_address(address: str, settings: Settings) -> list[Finding]:
     """Check what `address`, such as `https://voice.example.org`, answers."""
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return [action_needed(N_("public address"), message("Give --url as https://voice.example.org."))]
-    findings = [_look_at_answer(address.rstrip("/")), _look_at_certificate(parts.hostname, parts.port, parts.scheme)]
+    findings = [_check_answer(address.rstrip("/")), _check_certificate(parts.hostname, parts.port, parts.scheme)]
     store = settings.storage_public_endpoint or (None if settings.storage_location else settings.storage_url)
     if store:
-        findings.append(_look_at_store_origin(store))
+        findings.append(_check_store_origin(store))
     return findings
 
 
-def _look_at_answer(address: str) -> Finding:
+def _check_answer(address: str) -> Finding:
     topic = N_("public address")
     try:
         with httpx.Client(base_url=address, timeout=TIMEOUT_S) as client:
@@ -65,7 +65,7 @@ def _look_at_answer(address: str) -> Finding:
     return ok(topic, ready_now)
 
 
-def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
+def _check_certificate(host: str, port: int | None, scheme: str) -> Finding:
     if scheme == "http":
         without = message("Recordings must not be sent without TLS. Put a certificate on the proxy.")
         return action_needed(N_("certificate"), without)
@@ -93,7 +93,7 @@ def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
     return ok(N_("certificate"), valid)
 
 
-def _look_at_store_origin(store: str) -> Finding:
+def _check_store_origin(store: str) -> Finding:
     """Accept any answer: a request without a signature is refused."""
     topic = N_("address of the store")
     try:

@@ -11,7 +11,7 @@ class Health(StrEnum):
 
     OK = "ok"
     NOTE = "note"
-    MEND = "MEND"
+    REPAIR = "MEND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +41,4 @@ def note(topic: str, *sentences: str) -> Finding:
 
 def action_needed(topic: str, *sentences: str | Exception) -> Finding:
     """Create a finding that needs action."""
-    return Finding(topic, Health.MEND, joined(*sentences))
+    return Finding(topic, Health.REPAIR, joined(*sentences))

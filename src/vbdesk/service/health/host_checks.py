@@ -23,7 +23,7 @@ _MAKE_ROOM = N_("Make room soon.")
 _EXTRAS = {"boto3": "cloud", "google.cloud.storage": "cloud", "opentelemetry.sdk": "telemetry"}
 
 
-def look_at_settings(settings: Settings) -> Finding:
+def check_settings(settings: Settings) -> Finding:
     """List the names of settings that differ from their defaults."""
     file = settings.data_dir / SETTINGS_FILE
     if file.exists() and os.name != "nt" and file.stat().st_mode & 0o077 and _has_password(settings.database_url):
@@ -37,7 +37,7 @@ def look_at_settings(settings: Settings) -> Finding:
     return ok(N_("settings"), message("The settings are valid. These are set: {names}.", names=given))
 
 
-def look_at_secrets(settings: Settings) -> Finding:
+def check_secrets(settings: Settings) -> Finding:
     """Check that the key file exists, is valid and is readable by its owner only."""
     file = key_file_of(settings)
     if settings.secrets_file is None and not file.path.exists():
@@ -62,7 +62,7 @@ def look_at_secrets(settings: Settings) -> Finding:
     return ok(N_("secrets"), one)
 
 
-def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
+def check_sealed(settings: Settings, database: Database) -> list[Finding]:
     """Check that the keys decrypt the encrypted columns, if there is data in them."""
     file = key_file_of(settings)
     if not file.path.exists():
@@ -95,16 +95,16 @@ def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
     return [ok(N_("webhook secrets"), readable)]
 
 
-def look_at_disk(settings: Settings) -> list[Finding]:
+def check_free_disk(settings: Settings) -> list[Finding]:
     """Check the free space in the data folder and in the folder for inspecting recordings."""
     reserve = settings.disk_reserve_mb * MIB
     return [
-        *(_look_at_reserve(folder, reserve) for folder in settings.written_folders),
-        _look_at_room(N_("disk of temporary files"), tempfile.gettempdir()),
+        *(_check_reserve(folder, reserve) for folder in settings.written_folders),
+        _check_free_space(N_("disk of temporary files"), tempfile.gettempdir()),
     ]
 
 
-def look_at_extras(settings: Settings) -> Finding:
+def check_extras(settings: Settings) -> Finding:
     """Check that the libraries required by these settings are installed."""
     location = settings.storage_location
     needed = [] if location is None else ["boto3" if location.kind == "s3" else "google.cloud.storage"]
@@ -119,13 +119,13 @@ def look_at_extras(settings: Settings) -> Finding:
     return ok(N_("extras"), message("What the settings need is installed."))
 
 
-def look_at_sandbox() -> Finding:
+def check_sandbox() -> Finding:
     """Check which sandbox limits apply if a recording takes over its decoder."""
     has = offered()
     return (ok if has.complete else note)(N_("sandbox"), has.sentence)
 
 
-def _look_at_reserve(folder: Path, reserve: int) -> Finding:
+def _check_reserve(folder: Path, reserve: int) -> Finding:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -146,7 +146,7 @@ def _look_at_reserve(folder: Path, reserve: int) -> Finding:
     return ok(N_("disk"), measured)
 
 
-def _look_at_room(topic: str, folder: "str | os.PathLike[str]") -> Finding:
+def _check_free_space(topic: str, folder: "str | os.PathLike[str]") -> Finding:
     free = shutil.disk_usage(folder).free
     measured = message("{free:.1f} GiB are free in {folder}.", free=free / 1024**3, folder=folder)
     if free < NO_ROOM_BYTES:

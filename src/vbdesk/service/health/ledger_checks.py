@@ -12,12 +12,12 @@ from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.tables import credit_balances, credit_entries
 
 
-def look_at_ledger(connection: Connection) -> list[Finding]:
+def check_ledger(connection: Connection) -> list[Finding]:
     """Compare balances with entries, and ended jobs with settlements."""
-    return [_look_at_balances(connection), _look_at_settlements(connection)]
+    return [_check_balances(connection), _check_settlements(connection)]
 
 
-def look_at_audio(found: Reconciliation) -> Finding:
+def check_audio(found: Reconciliation) -> Finding:
     """Report the result of comparing jobs and audio files."""
     if found.waiting_without_audio:
         lost = plural_message(
@@ -48,7 +48,7 @@ def look_at_audio(found: Reconciliation) -> Finding:
     return ok(N_("audio"), complete)
 
 
-def _look_at_balances(connection: Connection) -> Finding:
+def _check_balances(connection: Connection) -> Finding:
     sums = (
         sa.select(credit_entries.c.account_id, sa.func.sum(credit_entries.c.delta).label("total"))
         .group_by(credit_entries.c.account_id)
@@ -71,7 +71,7 @@ def _look_at_balances(connection: Connection) -> Finding:
     return ok(N_("ledger"), message("Every balance is the sum of its entries."))
 
 
-def _look_at_settlements(connection: Connection) -> Finding:
+def _check_settlements(connection: Connection) -> Finding:
     """Check that each settlement matches its job's end; an open job has none."""
     settled = credit_entries.c.kind.in_(("capture", "release"))
     right = sa.case((jobs.c.status == JobStatus.DONE.value, "capture"), else_="release")

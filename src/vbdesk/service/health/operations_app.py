@@ -42,8 +42,8 @@ async def readiness_answer(readiness: Readiness, encryption: Encryption) -> Resp
     reasons, state = await asyncio.gather(readiness.reasons(), run_in_threadpool(_state_of, encryption))
     if not reasons:
         return JSONResponse({"status": "ok", "encryption": state})
-    told = [{"check": reason.check, "reason": reason.reason} for reason in reasons]
-    return JSONResponse({"status": "not ready", "reasons": told, "encryption": state}, status_code=503)
+    shown = [{"check": reason.check, "reason": reason.reason} for reason in reasons]
+    return JSONResponse({"status": "not ready", "reasons": shown, "encryption": state}, status_code=503)
 
 
 def _state_of(encryption: Encryption) -> EncryptionState:
@@ -62,11 +62,11 @@ class _OperationsPort:
         self._collector = StateCollector(context)
         self._registry.register(self._collector)
 
-        def look() -> State:
+        def check() -> State:
             with context.database.reading() as connection:
                 return read_state(connection, context.clock.now())
 
-        self._state = CachedProbe(look, good_for_s=STATE_GOOD_FOR_S, limit_s=STATE_LIMIT_S)
+        self._state = CachedProbe(check, good_for_s=STATE_GOOD_FOR_S, limit_s=STATE_LIMIT_S)
 
     async def metrics(self, _request: Request) -> Response:
         """Return all metrics in Prometheus text format; omit database metrics when the database is late."""

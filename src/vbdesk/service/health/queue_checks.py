@@ -20,20 +20,20 @@ OVERDUE_BORNE = timedelta(minutes=2)
 WEBHOOK_LATE = timedelta(minutes=5)
 
 
-def look_at_work(connection: Connection, settings: Settings, now: datetime) -> list[Finding]:
+def check_work(connection: Connection, settings: Settings, now: datetime) -> list[Finding]:
     """Check running and waiting work."""
     state = read_queue_state(connection, now)
     return [
-        _look_at_executors(state),
-        _look_at_lease(connection, now),
-        _look_at_waiting(state, settings),
-        _look_at_overdue(connection, now),
-        _look_at_set_aside(connection),
-        _look_at_webhooks(connection, now),
+        _check_executors(state),
+        _check_lease(connection, now),
+        _check_waiting(state, settings),
+        _check_overdue(connection, now),
+        _check_set_aside(connection),
+        _check_webhooks(connection, now),
     ]
 
 
-def _look_at_executors(state: QueueState) -> Finding:
+def _check_executors(state: QueueState) -> Finding:
     if not state.executors:
         if state.waiting:
             nobody = plural_message(
@@ -55,7 +55,7 @@ def _look_at_executors(state: QueueState) -> Finding:
     return ok(N_("workers"), counted)
 
 
-def _look_at_lease(connection: Connection, now: datetime) -> Finding:
+def _check_lease(connection: Connection, now: datetime) -> Finding:
     held = connection.execute(
         sa.select(leases.c.holder, leases.c.expires_at).where(leases.c.task == TASK)
     ).one_or_none()
@@ -65,7 +65,7 @@ def _look_at_lease(connection: Connection, now: datetime) -> Finding:
     return ok(N_("sweeper"), message("The process {name} runs the sweeper.", name=held.holder))
 
 
-def _look_at_waiting(state: QueueState, settings: Settings) -> Finding:
+def _check_waiting(state: QueueState, settings: Settings) -> Finding:
     if not state.waiting:
         return ok(N_("queue"), message("No job waits."))
     waiting = plural_message("{count} job waits.", "{count} jobs wait.", state.waiting)
@@ -78,7 +78,7 @@ def _look_at_waiting(state: QueueState, settings: Settings) -> Finding:
     return ok(N_("queue"), waiting, longest)
 
 
-def _look_at_overdue(connection: Connection, now: datetime) -> Finding:
+def _check_overdue(connection: Connection, now: datetime) -> Finding:
     late = (jobs.c.status == JobStatus.RUNNING.value) & (jobs.c.run_deadline < now - OVERDUE_BORNE)
     count = connection.execute(sa.select(sa.func.count()).where(late)).scalar_one()
     if count:
@@ -91,7 +91,7 @@ def _look_at_overdue(connection: Connection, now: datetime) -> Finding:
     return ok(N_("overdue jobs"), message("No job runs longer than it may."))
 
 
-def _look_at_set_aside(connection: Connection) -> Finding:
+def _check_set_aside(connection: Connection) -> Finding:
     aside = (jobs.c.status == JobStatus.RUNNING.value) & jobs.c.analysis.is_not(None)
     count = connection.execute(sa.select(sa.func.count()).where(aside)).scalar_one()
     if count:
@@ -104,7 +104,7 @@ def _look_at_set_aside(connection: Connection) -> Finding:
     return ok(N_("jobs set aside"), message("No analysed job waits for another."))
 
 
-def _look_at_webhooks(connection: Connection, now: datetime) -> Finding:
+def _check_webhooks(connection: Connection, now: datetime) -> Finding:
     query = sa.select(sa.func.count(), sa.func.min(webhook_deliveries.c.due_at))
     pending, due_at = connection.execute(query.where(webhook_deliveries.c.state == PENDING, OF_ACTIVE)).one()
     if not pending:

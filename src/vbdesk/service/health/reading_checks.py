@@ -10,7 +10,7 @@ from vbdesk.service.kernel.settings import Settings
 TOPIC = N_("earlier readings")
 
 
-def look_at_readings(database: Database, settings: Settings) -> list[Finding]:
+def check_readings(database: Database, settings: Settings) -> list[Finding]:
     """Count the readings that can be made again, and those that failed too often."""
     from vbdesk.signs.reference_data import load_reference_data
 

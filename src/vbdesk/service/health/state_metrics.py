@@ -98,14 +98,14 @@ class StateCollector(Collector):
             most = self._pool.size() + self._pool._max_overflow
             yield _gauge("vbdesk_database_connections_most", "Connections that this process may open.", most)
         if self._metrics.ledger is not None:
-            yield from _told_of_ledger(self._metrics.ledger)
+            yield from _ledger_metrics(self._metrics.ledger)
         if self.state is not None:
             yield from _metrics_of(self.state)
 
 
 def _metrics_of(state: State) -> Iterable[Metric]:
     queue = state.queue
-    for name, told, value in (
+    for name, description, value in (
         ("vbdesk_queue_waiting", "Jobs that wait for a worker.", queue.waiting),
         ("vbdesk_queue_waiting_audio_seconds", "Recorded time of waiting jobs.", queue.waiting_audio_s),
         ("vbdesk_queue_oldest_seconds", "How long the oldest waiting job has waited.", queue.oldest_wait_s),
@@ -118,10 +118,10 @@ def _metrics_of(state: State) -> Iterable[Metric]:
         ("vbdesk_credits_available", "Tokens that accounts may spend.", state.credits_available),
         ("vbdesk_credits_held", "Tokens set aside for unfinished jobs.", state.credits_held),
     ):
-        yield _gauge(name, told, value)
+        yield _gauge(name, description, value)
 
 
-def _told_of_ledger(ledger: Ledger) -> Iterable[Metric]:
+def _ledger_metrics(ledger: Ledger) -> Iterable[Metric]:
     moved = GaugeMetricFamily("vbdesk_ledger_credits", "Tokens in the ledger, by kind of entry.", labels=["kind"])
     for kind in LEDGER_KINDS:
         moved.add_metric([kind], ledger.moved.get(kind, 0))
@@ -129,5 +129,5 @@ def _told_of_ledger(ledger: Ledger) -> Iterable[Metric]:
     yield _gauge("vbdesk_ledger_mismatch_credits", "Balances less what the ledger adds up to.", ledger.mismatch)
 
 
-def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, told, value=value)
+def _gauge(name: str, description: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, description, value=value)

@@ -22,7 +22,7 @@ _CONTENT_TYPE = "audio/wav"
 _FOLDER = "probes"  # not under the uploads: addresses there are bound to an account
 
 
-def look_at_store(store: ObjectStore) -> Finding:
+def check_store(store: ObjectStore) -> Finding:
     """Check that a file can be written once only, then read and deleted."""
     try:
         store.check()
@@ -32,7 +32,7 @@ def look_at_store(store: ObjectStore) -> Finding:
     return ok(N_("object store"), message("A file can be written only once, read, and deleted."))
 
 
-def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
+def check_pairing(database: Database, store: ObjectStore) -> Finding:
     """Check that store and database belong together, without changing either."""
     try:
         mismatch = find_mismatch(database, store)
@@ -46,7 +46,7 @@ def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
     return ok(_TOPIC, message("Nothing shows that they do not belong together. The next start pairs them."))
 
 
-def look_at_orphans(context: StoreContext) -> list[Finding]:
+def check_orphans(context: StoreContext) -> list[Finding]:
     """Report the store's objects that belong to nothing."""
     search = search_orphans(context)
     orphans, objects = (len(search.orphans), search.objects) if search else (0, 0)
@@ -75,7 +75,7 @@ def look_at_orphans(context: StoreContext) -> list[Finding]:
     return []
 
 
-def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: ObjectStore) -> Finding:
+def check_signed_addresses(settings: Settings, secrets: SecretBox, store: ObjectStore) -> Finding:
     """Check that a signed address accepts one upload and refuses a second."""
     topic = N_("signed addresses")
     try:

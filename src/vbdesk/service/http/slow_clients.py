@@ -21,13 +21,13 @@ class ClientTimeouts:
         head_s: for the whole head of a request, from its first byte; for the first request, from the connection.
         body_bytes: minimum received within `body_s` while the body is incomplete: 1 KiB/s, an eighth of the rate of the
             slowest mobile networks.
-        look_every_s: interval between checks of a connection.
+        check_interval_s: interval between checks of a connection.
     """
 
     head_s: float = 20.0
     body_s: float = 30.0
     body_bytes: int = 30 * 1024
-    look_every_s: float = 5.0
+    check_interval_s: float = 5.0
 
 
 class CutsOffSlowClients(H11Protocol):
@@ -41,7 +41,7 @@ class CutsOffSlowClients(H11Protocol):
         self._head_since: float | None = time.monotonic()
         self._body_since: float | None = None
         self._received = 0
-        self._watch = self.loop.call_later(self.timeouts.look_every_s, self._look)
+        self._watch = self.loop.call_later(self.timeouts.check_interval_s, self._check)
 
     def data_received(self, data: bytes) -> None:
         """Count received bytes."""
@@ -57,12 +57,12 @@ class CutsOffSlowClients(H11Protocol):
         self._watch.cancel()
         super().connection_lost(exc)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = time.monotonic()
         if self._head_is_late(now) or self._body_is_late(now):
             self.transport.close()  # the application sees a disconnect
             return
-        self._watch = self.loop.call_later(self.timeouts.look_every_s, self._look)
+        self._watch = self.loop.call_later(self.timeouts.check_interval_s, self._check)
 
     def _head_is_late(self, now: float) -> bool:
         return self._head_since is not None and now - self._head_since > self.timeouts.head_s

@@ -168,10 +168,10 @@ class _Origin:
 
     def _written_already(self, key: str) -> SignedAddressRefused:
         """Return the error for a second file, with the digest of the first: a caller can recognise its retry."""
-        told = {}
+        details = {}
         with suppress(ObjectMissing), self.store.local_copy(key) as copy, copy.open("rb") as file:
-            told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
-        return SignedAddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
+            details[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
+        return SignedAddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **details)
 
 
 def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:

@@ -18,7 +18,7 @@ from vbdesk.service.jobs import repository
 from vbdesk.service.kernel.db.jobs import executors, jobs
 from vbdesk.service.kernel.errors import ServiceBusy
 
-LOOK_AGAIN_S = 1.0
+CHECK_INTERVAL_S = 1.0
 """How long a reading of the queue is reused; many submits arrive in that time."""
 
 
@@ -60,7 +60,7 @@ class QueueAdmission:
         self._limit = limit
         self._monotonic = monotonic
         self._load = Load()
-        self._look_again_at = -math.inf
+        self._next_check_at = -math.inf
         self._looking = threading.Lock()
 
     def check(self, connection: Connection, account_id: str) -> None:
@@ -75,11 +75,11 @@ class QueueAdmission:
             raise ServiceBusy(load.drain_s(self._limit))
 
     def _refresh(self, connection: Connection) -> None:
-        if self._monotonic() < self._look_again_at or not self._looking.acquire(blocking=False):
+        if self._monotonic() < self._next_check_at or not self._looking.acquire(blocking=False):
             return  # recent enough, or another thread is reading
         try:
             self._load = read_load(connection)
-            self._look_again_at = self._monotonic() + LOOK_AGAIN_S
+            self._next_check_at = self._monotonic() + CHECK_INTERVAL_S
         finally:
             self._looking.release()
 
@@ -137,7 +137,7 @@ def next_tag(connection: Connection, account_id: str, duration_s: float, *, diar
     figures = queue_figures()
     weights = repository.Weights(figures.start_seconds, figures.diarize_factor)
     work_s = figures.work_s(duration_s, diarize=diarize)
-    queued = repository.look_at_queued(connection, account_id, work_s, weights)
+    queued = repository.read_queued(connection, account_id, work_s, weights)
     progress = repository.find_progress(connection, 1 / max(1, queued.accounts), weights)
     now = queued.begins if progress is None else progress
     return max(1, min(round(now + queued.ahead + work_s), LAST))

@@ -130,7 +130,7 @@ class Queued:
     ahead: float
 
 
-def look_at_queued(connection: Connection, account_id: str, work_s: float, weights: Weights) -> Queued:
+def read_queued(connection: Connection, account_id: str, work_s: float, weights: Weights) -> Queued:
     """Read the queue for a job of this weight and account."""
     before_it = sa.and_(jobs.c.account_id == account_id, weights.work <= work_s)
     query = sa.select(

@@ -68,7 +68,7 @@ async def _inspect(context: Context, submission: Submission, upload_key: str | N
     metrics = context.metrics
     try:
         with metrics.inspection_seconds.time(), traced(context.tracing.tracer, "inspect"):
-            seen = await _look(context, submission, upload_key)
+            seen = await _inspect_audio(context, submission, upload_key)
     except ServiceError as refusal:
         metrics.inspections.labels(refusal.code.value).inc()
         raise
@@ -76,7 +76,9 @@ async def _inspect(context: Context, submission: Submission, upload_key: str | N
     return seen
 
 
-async def _look(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
+async def _inspect_audio(
+    context: Context, submission: Submission, upload_key: str | None
+) -> tuple[AudioFacts, str | None]:
     try:
         with ExitStack() as stack:
             if submission.audio is not None:

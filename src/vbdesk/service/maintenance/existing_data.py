@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from vbdesk.service.encryption.file_format import is_encrypted_file
-from vbdesk.service.encryption.progress import completed_at, look_again
+from vbdesk.service.encryption.progress import completed_at, require_encryption_pass
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.tables import cohort_snapshots, encryption_state, group_states
@@ -57,7 +57,7 @@ def encrypt_existing_data(
     while found := sum(_encrypt_objects(store, folder, ending) for folder in folders):
         changed += found
     if changed:
-        look_again(database)  # until a later pass completes
+        require_encryption_pass(database)  # until a later pass completes
     was_complete = completed_at(database) is not None
     columns = () if was_complete else _COLUMNS
     while found := sum(_encrypt_column(database, key, column, ending) for key, column in columns):

@@ -48,10 +48,10 @@ def remove_erased_audio(context: StoreContext) -> int:
         StoreUnavailable: the store is still unreachable.
     """
     with context.database.reading() as connection:
-        owed = connection.execute(sa.select(erased_objects.c.object_key, erased_objects.c.erased_at)).all()
+        due = connection.execute(sa.select(erased_objects.c.object_key, erased_objects.c.erased_at)).all()
     removed = 0
-    for key, owed_until in owed:
-        still_signed = owed_until > context.clock.now()
+    for key, due_at in due:
+        still_signed = due_at > context.clock.now()
         if still_signed and is_withdrawn(context.storage, key):
             continue
         try:

@@ -21,8 +21,8 @@ from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore, StoreMismatch, StoreUnavailable
 
 STORE_ID_KEY = "store-id"
-LOOKS, LOOK_AGAIN_S = 4, 1.0
-FIRST_START_LOOKS = 30
+ATTEMPTS, CHECK_INTERVAL_S = 4, 1.0
+FIRST_START_ATTEMPTS = 30
 SAMPLE = 100
 """Number of objects per folder to look up when a store has no id."""
 
@@ -153,11 +153,11 @@ def require_match_at_start(database: Database, store: ObjectStore) -> None:
     only counts after some seconds of retries.
     """
     try:
-        for _ in range(LOOKS - 1):
+        for _ in range(ATTEMPTS - 1):
             try:
                 require_match(database, store)
             except StoreMismatch:
-                time.sleep(LOOK_AGAIN_S)
+                time.sleep(CHECK_INTERVAL_S)
             else:
                 return
         require_match(database, store)
@@ -175,15 +175,15 @@ def require_shared_folder(database: Database, store: ObjectStore) -> None:
         StoreMismatch: it is another folder.
     """
     try:
-        for look in range(FIRST_START_LOOKS):
+        for attempt in range(FIRST_START_ATTEMPTS):
             if is_paired(database, store):
                 return
             if take_sample(database, store).known:  # from a release without ids, or restored
                 require_match_at_start(database, store)
                 return
-            if look >= LOOKS and _id_in(database) is not None:
+            if attempt >= ATTEMPTS and _id_in(database) is not None:
                 break
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(CHECK_INTERVAL_S)
         mismatch = find_mismatch(database, store)
     except StoreUnavailable as error:
         raise StoreMismatch(message_of(error)) from None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-LOOK_EVERY_S = 0.01
+CHECK_INTERVAL_S = 0.01
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class CachedProbe(Generic[T]):
         while not answer.done():  # polled, not awaited: the answer may come after this loop is closed
             if time.monotonic() >= ends_at:
                 raise TimeoutError
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_INTERVAL_S)
         return answer.result()
 
     def _current(self) -> Future[T]:

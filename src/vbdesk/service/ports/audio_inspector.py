@@ -51,7 +51,7 @@ def load_decoders() -> None:
     import vbdesk.voice.ffmpeg_reader  # noqa: F401
 
 
-def look_at(recording: Path | BinaryIO) -> AudioFacts | AudioRefusal:
+def inspect_recording(recording: Path | BinaryIO) -> AudioFacts | AudioRefusal:
     """Decode the recording. Raises OSError when the file cannot be read."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError

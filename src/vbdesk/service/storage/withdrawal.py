@@ -68,12 +68,12 @@ def owe_removal(connection: Connection, object_keys: Collection[str], erased_at:
         connection.execute(insert.on_conflict_do_nothing())
 
 
-def list_owed(connection: Connection) -> list[str]:
+def list_due(connection: Connection) -> list[str]:
     """Return all objects that erasures still have to remove, or to keep from being uploaded again."""
     return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
 
 
-def list_owed_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
+def list_due_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
     """Return those of these objects that are owed after `now`: an upload may still arrive there."""
     later = erased_objects.c.object_key.in_(object_keys) & (erased_objects.c.erased_at > now)
     return set(connection.execute(sa.select(erased_objects.c.object_key).where(later)).scalars())

@@ -40,7 +40,7 @@ URLS_PASSED_OVER = 5
 """URLs per account that the search for deliveries skips. If more URLs of an account have no slot, all its other
 deliveries wait too, because each skipped URL slows the search."""
 
-LOOK_EVERY_S = 0.25
+CHECK_INTERVAL_S = 0.25
 LONGEST_PAUSE_S = 5.0
 STOP_WAIT_S = 2.0
 
@@ -96,8 +96,8 @@ class DeliveryWorker:
         """The search for what is due."""
         return PeriodicJob(
             "webhook-delivery",
-            LOOK_EVERY_S,
-            self._look,
+            CHECK_INTERVAL_S,
+            self._check,
             longest_pause_s=LONGEST_PAUSE_S,
             wake=self._wake,
             at_end=self.finish,
@@ -118,7 +118,7 @@ class DeliveryWorker:
         self._record_ended()
         return tried
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Record ended attempts and start due ones."""
         self._record_ended()
         self._begin_due()
@@ -213,10 +213,10 @@ class DeliveryWorker:
 
     @contextmanager
     def _observed(self, job: Row[Any]) -> Iterator[Span]:
-        parent, told = continued(job.trace_parent), {"vbdesk.job_id": job.job_id}
+        parent, attributes = continued(job.trace_parent), {"vbdesk.job_id": job.job_id}
         with (
             self._metrics.webhook_seconds.time(),
-            traced(self._tracer, "webhook", parent=parent, kind=SpanKind.CLIENT, attributes=told) as span,
+            traced(self._tracer, "webhook", parent=parent, kind=SpanKind.CLIENT, attributes=attributes) as span,
         ):
             yield span
 
