@@ -217,11 +217,11 @@ def imported(desk: Desk) -> Walk:
         yield lambda: page.model.phase is RecordPhase.READY
     page.model.setup.set_subject("ward4-0172")
     page.import_files([SPEECH.parent])
-    yield lambda: page.intake.preview is not None
-    page.intake.apply_pattern("*_{subject}")
+    yield lambda: page.imports.preview is not None
+    page.imports.apply_pattern("*_{subject}")
     yield settled()
     page.importing.table.choose_keys(["1", "2"])
-    page.intake.consent_noted.emit(3)  # a message of a usual length
+    page.imports.consent_noted.emit(3)  # a message of a usual length
     yield settled()
 
 

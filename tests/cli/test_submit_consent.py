@@ -69,7 +69,7 @@ def test_a_command_that_lacks_a_consent_ends_as_one_that_waits_for_a_person(vbde
 def test_what_the_desk_has_noted_counts_while_it_is_open(library, consents):
     library.consents.give("ward4-1", ConsentKind.CLINICAL)
     assert faults(consents()) is None
-    assert consents().words("ward4-1", "research") == "clinical"
+    assert consents().text("ward4-1", "research") == "clinical"
 
 
 def test_a_statement_does_not_overrule_a_withdrawal(library, consents):
@@ -77,14 +77,14 @@ def test_a_statement_does_not_overrule_a_withdrawal(library, consents):
     assert "withdrawn" in faults(consents(StatedConsent.BOTH))
     library.change_settings(consent=ConsentRules())
     assert faults(consents(StatedConsent.BOTH)) is None
-    assert consents(StatedConsent.BOTH).words("ward4-1", None) == "withdrawn"
+    assert consents(StatedConsent.BOTH).text("ward4-1", None) == "withdrawn"
 
 
 def test_an_account_of_the_environment_is_reminded_and_off_says_nothing(library, consents):
     assert faults(consents(profile=None)) is None
-    assert consents(profile=None).words("ward4-1", None) == "none"
+    assert consents(profile=None).text("ward4-1", None) == "none"
     library.change_settings(consent=ConsentRules(policy=ConsentPolicy.OFF))
-    assert consents().words("ward4-1", None) == ""
+    assert consents().text("ward4-1", None) == ""
 
 
 def test_without_the_key_of_the_recordings_a_consent_must_be_stated(library, consents, vault):

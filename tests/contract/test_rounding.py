@@ -4,7 +4,7 @@ import pytest
 
 from vbdesk.capture.take import EndReason, end_sentence
 from vbdesk.contract.rounding import whole
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.report.time_format import format_duration
 
 
@@ -19,6 +19,6 @@ def test_a_length_is_never_shown_longer_than_it_is(seconds, shown):
 def test_every_place_shows_the_same_second(seconds):
     shown = whole(seconds)
     minutes, rest = divmod(shown, 60)
-    assert clock_words(seconds) == f"{minutes}:{rest:02d}"
+    assert clock_text(seconds) == f"{minutes}:{rest:02d}"
     assert format_duration(seconds) in (f"{shown} s", f"{minutes} min {rest} s")
     assert f"The {shown} seconds before that" in end_sentence(EndReason.UNPLUGGED, seconds)

@@ -161,7 +161,7 @@ def test_a_result_that_comes_while_the_window_is_locked_is_named_only_afterwards
     QApplication.processEvents()
     assert PERSON not in told()
     release(qtbot, desk)
-    assert PERSON in desk.window.results.banner.words()
+    assert PERSON in desk.window.results.banner.text()
 
 
 def test_no_key_and_no_action_reaches_the_pages_behind_the_lock(qtbot, unlocked_desk):
@@ -188,7 +188,7 @@ def test_ctrl_l_locks_and_only_the_right_passphrase_opens(qtbot, unlocked_desk):
     page = cover(desk)
     page.passphrase.setText("not the passphrase")
     page.go.click()
-    qtbot.waitUntil(lambda: "not right" in page.banner.words())
+    qtbot.waitUntil(lambda: "not right" in page.banner.text())
     assert desk.lock.is_locked
     release(qtbot, desk)
     assert isinstance(desk.window.page(), RecordPage)
@@ -200,7 +200,7 @@ def test_without_a_passphrase_ctrl_l_leads_to_where_one_is_chosen(qtbot, open_de
     shows(qtbot, desk, RecordPage)
     press_ctrl_l(qtbot, desk)
     page = shows(qtbot, desk, AccountPage)
-    assert "turn the app lock on" in desk.window.notice.words()
+    assert "turn the app lock on" in desk.window.notice.text()
     assert not desk.lock.is_locked
     qtbot.waitUntil(lambda: page.built)
 
@@ -289,7 +289,7 @@ def test_the_lock_is_turned_on_and_off_on_the_account_page(qtbot, open_desk, com
     card.turn_off.click()
     card.passphrase.setText("not the passphrase")
     card.save.click()
-    qtbot.waitUntil(lambda: "not right" in card.banner.words())
+    qtbot.waitUntil(lambda: "not right" in card.banner.text())
     card.passphrase.setText(PASSPHRASE)
     card.save.click()
     qtbot.waitUntil(lambda: card.turn_on.isVisible())
@@ -308,9 +308,9 @@ def killed_computer(computer):
 
 def test_a_recovery_key_that_nobody_confirmed_is_shown_at_the_next_start(qtbot, open_desk, killed_computer):
     desk = open_desk(killed_computer)
-    assert desk.window._status.words().startswith("Opening the profile")
+    assert desk.window._status.text().startswith("Opening the profile")
     page = shows(qtbot, desk, UnlockPage)
-    assert desk.window._status.words().startswith("Locked")
+    assert desk.window._status.text().startswith("Locked")
     page.passphrase.setText(PASSPHRASE)
     page.go.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
@@ -323,7 +323,7 @@ def test_a_recovery_key_that_nobody_confirmed_is_shown_at_the_next_start(qtbot, 
 def test_without_a_profile_the_window_says_so(qtbot, open_desk, ports):
     desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage)
-    assert desk.window._status.words().startswith("No profile yet")
+    assert desk.window._status.text().startswith("No profile yet")
 
 
 def test_wrong_passphrases_slow_down_and_never_lock_out(clock):
@@ -348,8 +348,8 @@ def test_the_page_waits_after_several_wrong_passphrases(qtbot, unlocked_desk, cl
         page.banner.clear()
         page.passphrase.setText("not the passphrase")
         page.go.click()
-        qtbot.waitUntil(lambda: "not right" in page.banner.words())
-    assert "The next try is possible in 1 s." in page.banner.words()
+        qtbot.waitUntil(lambda: "not right" in page.banner.text())
+    assert "The next try is possible in 1 s." in page.banner.text()
     assert not page.card.isEnabled()
     qtbot.waitUntil(page.card.isEnabled)
     clock.ahead += 1

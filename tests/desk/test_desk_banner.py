@@ -106,7 +106,7 @@ def test_every_floating_message_can_be_closed(window, qtbot):
     banner.say(Tone.WARN, "Something was not possible.")
     banner._close.click()
     assert not banner.isVisible()
-    assert banner.words() == ""
+    assert banner.text() == ""
 
 
 def test_reserved_room_stays_when_the_message_goes(window):

@@ -104,8 +104,8 @@ def test_without_a_keyring_the_session_is_offered(qtbot, open_page, ports):
     type_service(page)
     page.go_on.click()
     qtbot.waitUntil(page.banner.isVisible)
-    assert "no keyring" in page.banner.words()
-    assert "could not be opened any more" in page.banner.words()
+    assert "no keyring" in page.banner.text()
+    assert "could not be opened any more" in page.banner.text()
     with qtbot.waitSignal(page._model.opened) as opened:
         page.banner.button.click()
     assert opened.args[0].secrets == "session"
@@ -147,5 +147,5 @@ def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, ports):
     assert page._promises.isVisible()
     page.this_computer.click()
     qtbot.waitUntil(page.banner.isVisible)
-    assert "locked" in page.banner.words()
+    assert "locked" in page.banner.text()
     assert not page.banner.button.isVisible()

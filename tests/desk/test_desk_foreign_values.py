@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from vbdesk.cli.output import local_time, number
 from vbdesk.contract.timestamps import bounded, format_timestamp, from_unix_seconds, in_zone, local_minute
-from vbdesk.desk.charts.cursor_text import _moment_words
-from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.cursor_text import _moment_text
+from vbdesk.desk.charts.time_axis import read_text, ticks, zone_text
 from vbdesk.desk.charts.trajectory_data import _signed
 from vbdesk.desk.cohort.cohort_rows import age_in_days
 from vbdesk.desk.compare.comparison import _amount
 from vbdesk.desk.record.check_text import _figures, _is_good
 from vbdesk.desk.results.result_text import moment_of, title_of
-from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
-from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, moment_in_sentence, rate_words
+from vbdesk.desk.subject.trajectory_text import age_text as read_age_words
+from vbdesk.desk.ui.time_text import age_text, clock_text, day_and_time, megabytes, moment_in_sentence, rate_text
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report import time_format
@@ -42,13 +42,13 @@ OF_MOMENTS = {
     "format_timestamp": format_timestamp,
     "local_time": local_time,
     "day_and_time": lambda moment: day_and_time(moment, NOW),
-    "age_words": lambda moment: age_words(moment, NOW),
+    "age_text": lambda moment: age_text(moment, NOW),
     "read_age_words": lambda moment: read_age_words(moment, NOW),
     "age_in_days": lambda moment: age_in_days(moment, NOW),
     "moment_of": moment_of,
     "title_of": title_of,
     "moment_in_sentence": lambda moment: moment_in_sentence(moment, NOW),
-    "read_words": lambda moment: read_words(moment, NOW),
+    "read_text": lambda moment: read_text(moment, NOW),
     "doubt_sentence": lambda moment: doubt_sentence(moment, TimeDoubt(suggested=NOW)),
     "doubt between": lambda moment: doubt_sentence(NOW, TimeDoubt(after=moment, before=moment)),
     "report moment": lambda moment: time_format.format_moment(moment, UTC),
@@ -60,14 +60,14 @@ OF_AMOUNTS = {
     "signed": _signed,
     "amount": lambda amount: _amount(amount, "%"),
     "with_unit": lambda amount: with_unit(amount, "Hz"),
-    "clock_words": clock_words,
-    "rate_words": rate_words,
+    "clock_text": clock_text,
+    "rate_text": rate_text,
     "about": approximate_duration,
     "report length": time_format.format_duration,
     "report figure": lambda amount: _format_figure(amount, ".2f"),
     "with_unit of a share": lambda amount: with_unit(amount, "%"),
-    "axis zone": zone_words,
-    "cursor": _moment_words,
+    "axis zone": zone_text,
+    "cursor": _moment_text,
 }
 
 

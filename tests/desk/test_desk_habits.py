@@ -124,7 +124,7 @@ def test_the_list_of_shortcuts_is_the_table_that_defines_them(desk, qtbot):
     assert len(listed) == len(set(listed))
     desk.open_help()
     desk._help.show_part(SHORTCUTS)
-    assert all(shortcut.words and shortcut.keys for group in shortcut_groups() for shortcut in group.shortcuts)
+    assert all(shortcut.text and shortcut.keys for group in shortcut_groups() for shortcut in group.shortcuts)
 
 
 @pytest.mark.parametrize(

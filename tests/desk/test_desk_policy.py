@@ -25,7 +25,7 @@ from vbdesk.desk.preferences import PreferenceStore
 from vbdesk.desk.ui.managed_note import ManagedNote
 from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.consent import ConsentPolicy
-from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_words
+from vbdesk.outbox.library.managed_policy import ManagedPolicy, managed_text
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.profiles import passphrase_wrap
 from vbdesk.outbox.profiles.profiles import ProfileStore
@@ -53,7 +53,7 @@ def test_the_first_start_is_prefilled(managed, qtbot, tasks):
     page = FirstStartPage(FirstStartViewModel(ProgramFlow(ProgramContext(managed), tasks, tasks)), managed.data_dir)
     qtbot.addWidget(page)
     assert (page.address.text(), page.address.isEnabled()) == (SERVICE, False)
-    assert page.address_field.below_text() == managed_words()
+    assert page.address_field.below_text() == managed_text()
     page.account.setText("acc-1")
     page.key.setText("right-key")
     page._model.set_address("https://elsewhere.example", "acc-1", "right-key")  # whatever reaches the model
@@ -70,8 +70,8 @@ def test_the_language_that_is_set_stays_so_at_the_first_start(ports, qtbot, open
     desk = open_desk(replace(ports, policy=ManagedPolicy(language="en")))
     qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
     page = desk.window.page()
-    assert shown_words(page).count(managed_words()) == 1
-    assert page.language.accessibleDescription() == managed_words()
+    assert shown_words(page).count(managed_text()) == 1
+    assert page.language.accessibleDescription() == managed_text()
     assert not page.language.isEnabled()
     page._model.busy_changed.emit("Making the account …")
     page._model.busy_changed.emit("")  # as after a failure
@@ -83,7 +83,7 @@ def test_the_language_is_free_at_the_first_start_without_a_policy(ports, qtbot, 
     desk = open_desk(replace(ports, policy=ManagedPolicy()))
     qtbot.waitUntil(lambda: isinstance(desk.window.page(), FirstStartPage))
     page = desk.window.page()
-    assert managed_words() not in shown_words(page)
+    assert managed_text() not in shown_words(page)
     page._model.busy_changed.emit("Making the account …")
     assert not page.language.isEnabled()
     page._model.busy_changed.emit("")
@@ -103,7 +103,7 @@ def test_a_profile_with_a_set_name_is_not_renamed(managed, profile, qtbot, tasks
     run = flow.commands.do(RenameProfile(profile.profile_id, "Mine"))
     with qtbot.waitSignal(run.ended) as ended:
         pass
-    assert ended.args[0].sentence == managed_words()
+    assert ended.args[0].sentence == managed_text()
     assert store.all() == [profile]
 
 
@@ -116,7 +116,7 @@ def test_a_lock_that_is_wanted_is_not_turned_off_and_has_its_minutes(managed, qt
     assert changed.args[0].lock_after == 7
     with qtbot.waitSignal(lock.failed) as failed:
         lock.turn_off("four calm otters swim")
-    assert failed.args == [managed_words()]
+    assert failed.args == [managed_text()]
 
 
 @pytest.fixture
@@ -130,10 +130,10 @@ def test_a_start_without_the_lock_that_is_wanted_says_so_until_it_is_set_up(mana
     Setup(managed).make_service(ServiceAddress(SERVICE, "acc-1", "right-key"), "keyring")
     desk = open_desk(managed)
     notice = desk.window.lock_notice
-    qtbot.waitUntil(lambda: "asks for the app lock" in notice.banner.words())
+    qtbot.waitUntil(lambda: "asks for the app lock" in notice.banner.text())
     assert notice.banner.isVisible()
     notice.banner.button.click()
-    assert notice.banner.words() == ""
+    assert notice.banner.text() == ""
     page = desk.window.page()
     assert isinstance(page, AccountPage)
     qtbot.waitUntil(lambda: page.built)
@@ -146,7 +146,7 @@ def test_a_start_without_the_lock_that_is_wanted_says_so_until_it_is_set_up(mana
     qtbot.waitUntil(lambda: desk.lock.choice.passphrase_opens)
     desk.window.centralWidget().done.click()
     qtbot.waitUntil(page.isVisible)
-    assert (notice.banner.words(), notice.banner.isVisible()) == ("", False)
+    assert (notice.banner.text(), notice.banner.isVisible()) == ("", False)
 
 
 def test_a_profile_whose_keys_end_with_the_program_is_not_asked_for_a_lock(managed, qtbot, open_desk):
@@ -155,7 +155,7 @@ def test_a_profile_whose_keys_end_with_the_program_is_not_asked_for_a_lock(manag
     with qtbot.waitSignal(desk.lock.changed):
         pass
     assert desk.lock.is_missing
-    assert desk.window.lock_notice.banner.words() == ""
+    assert desk.window.lock_notice.banner.text() == ""
 
 
 def test_without_a_policy_nobody_is_asked_for_a_lock(ports, qtbot, open_desk):
@@ -163,7 +163,7 @@ def test_without_a_policy_nobody_is_asked_for_a_lock(ports, qtbot, open_desk):
     desk = open_desk(replace(ports, policy=ManagedPolicy()))
     with qtbot.waitSignal(desk.lock.changed):
         pass
-    assert desk.window.lock_notice.banner.words() == ""
+    assert desk.window.lock_notice.banner.text() == ""
 
 
 def test_account_shows_what_is_set_and_nobody_can_change_it(managed, qtbot, open_desk):
@@ -181,7 +181,7 @@ def test_account_shows_what_is_set_and_nobody_can_change_it(managed, qtbot, open
     for control in (*controls, page.findChild(QAbstractButton, rename)):
         assert not control.isEnabled()
     assert page.rules.days.text() == "30"
-    assert page.desk.reading_field.below_text() == page.desk.notice_field.below_text() == managed_words()
+    assert page.desk.reading_field.below_text() == page.desk.notice_field.below_text() == managed_text()
     assert len(page.findChildren(ManagedNote)) == 4  # service, consent, retention, name of the profile
     assert page.consent.kind.isEnabled()
     assert page.rules.trash.isEnabled()

@@ -111,7 +111,7 @@ def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, p
     Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     vault.locked = True
     desk = open_desk(ports)
-    qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.words())
+    qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.text())
     assert desk.workspace is None
     desk.window.notice.button.click()
     assert vault.asked_again == 1
@@ -124,7 +124,7 @@ def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot,
     profile = Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     held = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     desk = open_desk(ports)
-    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words())
+    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.text())
     held.close()
     desk.window.notice.button.click()
     qtbot.waitUntil(lambda: desk.workspace is not None)
@@ -139,7 +139,7 @@ def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open
     desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     desk.workspace.navigator.open("profile", lost.profile_id)
-    qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words())
+    qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.text())
     assert desk.workspace.profile == kept
     qtbot.waitUntil(lambda: setup.current()[0] == kept)
 
@@ -183,5 +183,5 @@ def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk,
     qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
     qtbot.waitUntil(lambda: not desk._tasks.busy)
     assert desk.workspace.profile == first
-    assert desk.window.notice.words() == ""
+    assert desk.window.notice.text() == ""
     open_library(second, ports).close()  # nobody holds it any more

@@ -59,7 +59,7 @@ def test_a_result_is_offered_and_opens(desk, qtbot, network):
     assert not banner.isVisible()
     finish(desk, "take-1")
     qtbot.waitUntil(banner.isVisible)
-    assert "ward4-0172" in banner.words()
+    assert "ward4-0172" in banner.text()
     banner.button.click()
     assert isinstance(desk.window.page(), ResultPage)
     assert not banner.isVisible()
@@ -78,7 +78,7 @@ def test_the_system_is_told_only_behind_other_windows_and_never_who(desk, qtbot,
     qtbot.waitUntil(lambda: "take-2" in arrivals(desk).moving)
     finish(desk, "take-2")
     banner = desk.window.results.banner
-    qtbot.waitUntil(lambda: "2 results" in banner.words())
+    qtbot.waitUntil(lambda: "2 results" in banner.text())
     assert list(network.asked).count("2 results are ready") == before
     banner.button.click()
     assert isinstance(desk.window.page(), OutboxPage)
@@ -122,10 +122,10 @@ def test_the_button_opens_what_the_message_names_after_one_of_two_results_was_op
         qtbot.waitUntil(lambda take_id=take_id: take_id in arrivals(desk).moving)
     for take_id in ("take-1", "take-2"):
         finish(desk, take_id)
-    qtbot.waitUntil(lambda: "2 results" in banner.words())
+    qtbot.waitUntil(lambda: "2 results" in banner.text())
     item = desk.workspace.library.get("take-1")
     route = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
     desk.workspace.navigator.open("result", route)
-    assert ("ward4-0173" in banner.words(), banner.button.text()) == (True, "Open result")
+    assert ("ward4-0173" in banner.text(), banner.button.text()) == (True, "Open result")
     banner.button.click()
     assert desk.window.page().view_model.view.group_id == "ward4-0173"

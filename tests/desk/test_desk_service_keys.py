@@ -131,7 +131,7 @@ def test_the_recovery_key_is_saved_where_a_person_wants_it_but_not_beside_the_da
     ):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, place=place: (str(place), ""))
         offer.save.click()
-        qtbot.waitUntil(lambda begins=begins: offer.banner.words().startswith(begins))
+        qtbot.waitUntil(lambda begins=begins: offer.banner.text().startswith(begins))
     assert not (ports.data_dir / "key.txt").exists()
     text = (tmp_path / "k.txt").read_text()
     assert all(group in text for group in offer._model.groups)
@@ -158,17 +158,17 @@ def test_a_lost_keyring_entry_is_said_and_the_recovery_key_brings_everything_bac
     assert (ports.service_dir / KEY_FILE).read_bytes() == before
     page.recovery.setText(recovery_key[:-1] + ("2" if recovery_key[-1] != "2" else "3"))
     page.go.click()
-    qtbot.waitUntil(lambda: "A character of the recovery key is wrong" in page.banner.words())
+    qtbot.waitUntil(lambda: "A character of the recovery key is wrong" in page.banner.text())
     page.recovery.setText(recovery_key_of(bytes(32)))
     page.go.click()
-    qtbot.waitUntil(lambda: "another computer" in page.banner.words())
+    qtbot.waitUntil(lambda: "another computer" in page.banner.text())
     assert desk.workspace is None
     page.recovery.setText(recovery_key.lower().replace("-", " "))
     page.go.click()
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: len(keys) == 2)
     assert keys[0] == keys[1] == key_of_recovery(recovery_key)
-    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())  # the API key is back, too
+    qtbot.waitUntil(lambda: "Connected" in desk.window.status.text())  # the API key is back, too
 
 
 def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, open_desk, keys_given):
@@ -193,7 +193,7 @@ def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, ope
     page = shows(qtbot, desk, UnlockPage)
     page.passphrase.setText("not the passphrase")
     page.go.click()
-    qtbot.waitUntil(lambda: page.banner.words().startswith("The passphrase is not right. Nothing is lost."))
+    qtbot.waitUntil(lambda: page.banner.text().startswith("The passphrase is not right. Nothing is lost."))
     assert desk.workspace is None
     page.passphrase.setText(PASSPHRASE)
     page.go.click()
@@ -201,7 +201,7 @@ def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, ope
     assert desk.workspace.library.recording_folder == take_folder
     qtbot.waitUntil(lambda: len(keys) == 2)
     assert keys[0] == keys[1]
-    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())
+    qtbot.waitUntil(lambda: "Connected" in desk.window.status.text())
 
 
 def test_a_forgotten_passphrase_is_replaced_with_the_recovery_key(qtbot, open_desk, ports):
@@ -289,27 +289,27 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     status = desk.window.status
-    qtbot.waitUntil(lambda: "The service has not said yet how it keeps recordings." in status.words())
-    assert "encrypted" not in status.words()
+    qtbot.waitUntil(lambda: "The service has not said yet how it keeps recordings." in status.text())
+    assert "encrypted" not in status.text()
     local_service.state = LocalEncryption.UNDER_WAY
-    qtbot.waitUntil(lambda: "Encryption of the existing recordings is under way." in status.words())
-    assert "encrypted" not in status.words()
+    qtbot.waitUntil(lambda: "Encryption of the existing recordings is under way." in status.text())
+    assert "encrypted" not in status.text()
     local_service.state = LocalEncryption.COMPLETE
-    qtbot.waitUntil(lambda: "Recordings encrypted on this computer" in status.words())
+    qtbot.waitUntil(lambda: "Recordings encrypted on this computer" in status.text())
     local_service.state = LocalEncryption.UNKNOWN
     local_service.exit_status = 1
-    qtbot.waitUntil(lambda: "encrypted" not in status.words())
+    qtbot.waitUntil(lambda: "encrypted" not in status.text())
 
 
 def test_a_service_that_does_not_encrypt_is_plainly_said_so():
     local = Profile("p", "This computer", "local", None, "acc")
     elsewhere = replace(local, kind="service", base_url="https://voice.example")
-    words = {state: window_status.encrypted_words(local, state)[0] for state in LocalEncryption}
-    icons = {state: window_status.encrypted_words(local, state)[1] for state in LocalEncryption}
+    words = {state: window_status.encrypted_text(local, state)[0] for state in LocalEncryption}
+    icons = {state: window_status.encrypted_text(local, state)[1] for state in LocalEncryption}
     assert words[LocalEncryption.OFF] == "The service on this computer keeps recordings without encryption."
     assert [state for state in LocalEncryption if "encrypted" in words[state].lower()] == [LocalEncryption.COMPLETE]
     assert [state for state in LocalEncryption if icons[state] == "lock"] == [LocalEncryption.COMPLETE]
-    assert window_status.encrypted_words(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
+    assert window_status.encrypted_text(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
 
 
 def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, local_service, monkeypatch):

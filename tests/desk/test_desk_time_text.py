@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from vbdesk.desk.ui.time_text import (
-    age_words,
-    clock_words,
+    age_text,
+    clock_text,
     day_and_time,
     day_in_sentence,
-    day_words,
+    day_text,
     megabytes,
     moment_in_sentence,
     place_in_line,
-    rate_words,
+    rate_text,
 )
 from vbdesk.language import Language, reading_in
 
@@ -36,7 +36,7 @@ def test_a_moment_reads_as_a_person_says_it(moment, title, within):
     with reading_in(ENGLISH):
         assert day_and_time(moment, NOW) == title
         assert moment_in_sentence(moment, NOW) == within
-        assert f"{day_words(moment, NOW)} 10:41" == title
+        assert f"{day_text(moment, NOW)} 10:41" == title
         assert f"{day_in_sentence(moment, NOW)} 10:41" == within
 
 
@@ -64,14 +64,14 @@ def test_days_and_hours_follow_the_region():
 )
 def test_ages(age, words):
     with reading_in(ENGLISH):
-        assert age_words(NOW - age, NOW) == words
+        assert age_text(NOW - age, NOW) == words
 
 
 def test_amounts():
     with reading_in(ENGLISH):
-        assert rate_words(412_000) == "0.4 MB a second"
+        assert rate_text(412_000) == "0.4 MB a second"
         assert [place_in_line(place) for place in (1, 3, 17)] == ["Next in line", "Third in line", "Number 17 in line"]
-        assert clock_words(65.9) == "1:05"
+        assert clock_text(65.9) == "1:05"
 
 
 def test_every_text_is_marked():
@@ -80,10 +80,10 @@ def test_every_text_is_marked():
             day_and_time(MORNING, NOW),
             day_and_time(MORNING.replace(day=3), NOW),
             moment_in_sentence(MORNING, NOW),
-            day_words(MORNING, NOW),
-            age_words(MORNING, NOW),
+            day_text(MORNING, NOW),
+            age_text(MORNING, NOW),
             megabytes(1, 2),
-            rate_words(1),
+            rate_text(1),
             place_in_line(2),
             place_in_line(20),
         ):

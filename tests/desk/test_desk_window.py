@@ -30,8 +30,8 @@ def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, ports, local
     shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
     assert desk.window.sidebar.isVisible()
-    assert "This computer" in desk.window.status.words()
-    qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())
+    assert "This computer" in desk.window.status.text()
+    qtbot.waitUntil(lambda: "Connected" in desk.window.status.text())
     assert local_service.starts == 1
 
 
@@ -39,8 +39,8 @@ def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, ports):
     Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
-    qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words())
-    assert "voice.example" in desk.window.status.words()
+    qtbot.waitUntil(lambda: "412 credits" in desk.window.status.text())
+    assert "voice.example" in desk.window.status.text()
 
 
 def test_a_window_that_closes_while_a_library_is_opened_closes_the_library(qtbot, open_desk, ports, monkeypatch):
@@ -88,7 +88,7 @@ def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, ports
     Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(ports)
     page = shows(qtbot, desk, RecordPage)
-    qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.words())
+    qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.text())
     page.ready.setup.subject.setText("ward4-0172")
     qtbot.waitUntil(page.ready.stage.record.isEnabled)
 
@@ -99,7 +99,7 @@ def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, ports):
     damaged.write_text("{")
     desk = open_desk(ports)
     qtbot.waitUntil(desk.window.notice.isVisible)
-    assert "damaged" in desk.window.notice.words()
+    assert "damaged" in desk.window.notice.text()
     assert damaged.read_text() == "{"
 
 
@@ -150,21 +150,21 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
     ],
 )
 def test_the_connection_is_told_in_words(status, words):
-    assert window_status.connection(status).words.startswith(words)
+    assert window_status.connection(status).text.startswith(words)
 
 
 def test_counts_are_told_in_words():
     words = ["", "1 recording on its way", "4 recordings on their way"]
-    assert [window_status.moving_words(count) for count in (0, 1, 4)] == words
+    assert [window_status.moving_text(count) for count in (0, 1, 4)] == words
     waiting = ["", "1 recording waits", "4 recordings wait"]
-    assert [window_status.moving_words(count, stopped=True) for count in (0, 1, 4)] == waiting
+    assert [window_status.moving_text(count, stopped=True) for count in (0, 1, 4)] == waiting
 
 
 def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
     cut = [
         reach for reach in ConnectivityState if reach not in (ConnectivityState.UNKNOWN, ConnectivityState.CONNECTED)
     ]
-    words = {window_status.connection(SyncStatus(False, "", None, None, reach)).words for reach in cut}
+    words = {window_status.connection(SyncStatus(False, "", None, None, reach)).text for reach in cut}
     assert len(words) == len(cut)
 
 

@@ -13,9 +13,9 @@ from vbdesk.contract.feature_texts import feature_texts, is_finding, plain_words
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal, ValueInterpretation, VocalFeature
-from vbdesk.desk.record.page import _rescued_words
+from vbdesk.desk.record.page import _rescued_text
 from vbdesk.desk.result.cards import feature_about
-from vbdesk.desk.results.analysis_text import model_words, task_words
+from vbdesk.desk.results.analysis_text import model_text, task_text
 from vbdesk.desk.results.metric_rows import metric_rows
 from vbdesk.desk.results.result_rows import feature_row, sign_rows
 from vbdesk.desk.ui.cells import LevelCell
@@ -162,7 +162,7 @@ def rescued(count, damaged):
     class Take:
         cut_s, about, duration_s = 0.0, {"group_id": "w1"}, 20.0
 
-    return _rescued_words([Take()] * count, "w1", damaged)
+    return _rescued_text([Take()] * count, "w1", damaged)
 
 
 def test_recordings_that_wait_are_counted_in_whole_sentences():
@@ -179,9 +179,9 @@ def test_people_are_told_of_a_subject_not_of_a_group(text):
 
 
 def test_what_was_asked_and_spoken_is_named_as_people_know_it():
-    assert model_words("pulse") == "Pulse analysis"
-    assert task_words("reading") == "Reading passage"
-    assert task_words("own-task") == "own-task"
+    assert model_text("pulse") == "Pulse analysis"
+    assert task_text("reading") == "Reading passage"
+    assert task_text("own-task") == "own-task"
 
 
 def test_only_the_return_of_the_chosen_microphone_is_good_news():

@@ -12,12 +12,12 @@ LETTERS = re.compile(r"[A-Za-z]{2}")
 CODED = {"action", "gives", "kind", "level", "sex", "state", "status", "verdict"}
 """Attributes with an English word of the code, such as `job.status`."""
 CASES = {"capitalize", "lower", "swapcase", "title"}
-NOUNS = re.compile(r"(label|title|words|sentence)$")
+NOUNS = re.compile(r"(label|title|text|words|sentence)$")
 VALUES = {
-    *("_moment", "age_words", "approximate_duration", "clock_words", "day_in_sentence", "day_words", "format_moment"),
+    *("_moment", "age_text", "approximate_duration", "clock_text", "day_in_sentence", "day_text", "format_moment"),
     *("day_and_time", "format_utc_offset", "moment_in_sentence"),
     *("_amount", "unit_word"),
-    *("_name", "field_at_fault", "label_word", "sign_words"),
+    *("_name", "field_at_fault", "label_word", "sign_text"),
 }
 """Moments and lengths, amounts, names: they stand in a sentence as a number does."""
 

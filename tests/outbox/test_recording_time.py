@@ -22,7 +22,7 @@ from vbdesk.outbox.bundles.bundle_export import exportable_recordings
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
-from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_words, doubt_sentence
+from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_text, doubt_sentence
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.sync.request_journal import StoredRequestJournal
 from vbdesk.outbox.sync.upload_queue import UploadQueue
@@ -606,7 +606,7 @@ def test_a_time_taken_from_a_service_that_was_wrong_is_asked_about_again_with_al
     assert doubted(laptop, take_id, laptop.began[take_id])
     item = laptop.get(take_id)
     assert item.original_time == original
-    was, has = clock_words(original, item.recorded_at)
+    was, has = clock_text(original, item.recorded_at)
     assert f"was corrected from {was} to {has}. By the service's clock it was made at " in item.reason
 
 
@@ -783,9 +783,9 @@ def zone(monkeypatch):
 def test_two_times_on_both_sides_of_the_change_to_winter_time_are_told_apart(zone):
     zone("Europe/Berlin")
     summer = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # 02:30 twice that night
-    assert clock_words(summer, summer + HOUR) == ["2026-10-25 02:30 (UTC+0200)", "02:30 (UTC+0100)"]
-    assert clock_words(summer, summer + DAY) == ["2026-10-25 02:30 (UTC+0200)", "2026-10-26 01:30 (UTC+0100)"]
-    assert clock_words(NOON, NOON + 5 * MINUTE) == ["2026-03-01 13:00", "13:05"]
+    assert clock_text(summer, summer + HOUR) == ["2026-10-25 02:30 (UTC+0200)", "02:30 (UTC+0100)"]
+    assert clock_text(summer, summer + DAY) == ["2026-10-25 02:30 (UTC+0200)", "2026-10-26 01:30 (UTC+0100)"]
+    assert clock_text(NOON, NOON + 5 * MINUTE) == ["2026-03-01 13:00", "13:05"]
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_the_page_names_the_copies_that_stay(required, waiting, hand_over, clock
     model = SubjectConsentViewModel(flow)
     model.open(SUBJECT)
     tasks.run()
-    assert "1 of them was handed over: its bundle is another copy" in model.erasure_words()
+    assert "1 of them was handed over: its bundle is another copy" in model.erasure_text()
     model.done.connect(lambda subject, sentence: said.append(sentence))
     model.withdraw(ConsentKind.BOTH, erase=True)
     tasks.run()

@@ -95,8 +95,8 @@ def test_a_search_key_is_stable(text):
 def test_text_of_another_direction_is_isolated_and_ids_are_untouched():
     assert isolated("ward4-0172") == "ward4-0172"
     assert isolated("مريم") == "\u2068مريم\u2069"
-    assert SubjectNote(alias="مريم", detail="1956").shown("s-1").words == "\u2068مريم\u2069 · 1956"
-    assert SubjectNote().shown("s-1").words == "s-1"
+    assert SubjectNote(alias="مريم", detail="1956").shown("s-1").text == "\u2068مريم\u2069 · 1956"
+    assert SubjectNote().shown("s-1").text == "s-1"
 
 
 def test_a_note_keeps_the_name_and_a_restart_everything(library, reopen):

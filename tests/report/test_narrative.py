@@ -48,7 +48,7 @@ def test_one_english_result_reads_as_the_service_writes_it_in_the_reader_s_langu
             with reading_in(Language(name, name)):
                 shown = narrative_of(signals, summary, issues)
             assert not shown.of_service
-            assert shown.words == analysed(model, named, level, issues, tag)[1].description.summary
+            assert shown.text == analysed(model, named, level, issues, tag)[1].description.summary
 
 
 def test_the_comparison_with_earlier_recordings_is_told():
@@ -57,12 +57,12 @@ def test_the_comparison_with_earlier_recordings_is_told():
         LongitudinalSignal(**{**signal.model_dump(), **FIELDS, "anomaly": place == 0})
         for place, signal in enumerate(signals)
     ]
-    assert "This is a change from this subject's own earlier recordings." in narrative_of(changed, summary, ()).words
+    assert "This is a change from this subject's own earlier recordings." in narrative_of(changed, summary, ()).text
     steady = [signal.model_copy(update={"anomaly": False, "z_score": 0.4}) for signal in changed]
-    assert "It is in line with this subject's own" in narrative_of(steady, summary, ()).words
+    assert "It is in line with this subject's own" in narrative_of(steady, summary, ()).text
     once = [signal.model_copy(update={"anomaly": False}) for signal in changed]
-    assert "A change was seen once" in narrative_of(once, summary, ()).words
-    assert "earlier recordings" not in narrative_of(signals, summary, ()).words
+    assert "A change was seen once" in narrative_of(once, summary, ()).text
+    assert "earlier recordings" not in narrative_of(signals, summary, ()).text
 
 
 def test_words_of_a_service_with_other_signs_stay_and_are_called_so():
@@ -73,7 +73,7 @@ def test_words_of_a_service_with_other_signs_stay_and_are_called_so():
         untold = narrative_of([signal.model_copy(update={"sign_version": None}) for signal in signals], summary, ())
     assert shown.of_service
     assert untold.of_service
-    assert shown.words == untold.words == summary.description.summary
+    assert shown.text == untold.text == summary.description.summary
 
 
 def test_the_note_says_how_the_language_moves_false_alarms():
@@ -92,4 +92,4 @@ def test_the_note_says_how_the_language_moves_false_alarms():
 
 def test_every_model_has_figures_for_second_language_readers():
     flags = second_language_flags()
-    assert set(flags.told) == set(flags.untold) == {model.value for model in ModelName}
+    assert set(flags.known) == set(flags.unknown) == {model.value for model in ModelName}

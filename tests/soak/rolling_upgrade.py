@@ -195,7 +195,7 @@ def rehearse(folder: Path, commit: str, seconds: float) -> dict[str, Any]:
         "accepted": len(load.accepted),
         **settled,
         "old_ended_with": ended,
-        "to_mend": [asdict(finding) for finding in findings if finding.health is Health.MEND],
+        "to_mend": [asdict(finding) for finding in findings if finding.health is Health.REPAIR],
     }
 
 

@@ -89,7 +89,7 @@ def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
             damaged.append(DamagedTake(path, last_written, 0.0, why))
             continue
         if not found.intact or (not found.parts and found.tail_bytes):
-            damaged.append(DamagedTake(path, last_written, found.readable_s, damage_words(found), found.about))
+            damaged.append(DamagedTake(path, last_written, found.readable_s, damage_text(found), found.about))
         elif not found.parts:
             empty.append(path)
         else:
@@ -117,7 +117,7 @@ def unfinished_takes(folder: Path, key: bytes) -> list[RescuedTake]:
     return list(find_leftovers(folder, key).takes)
 
 
-def damage_words(found: Salvage) -> Message:
+def damage_text(found: Salvage) -> Message:
     """What can be read of a damaged take, and what is missing."""
     if not found.parts:
         return message("None of its sound can be read.")

@@ -28,14 +28,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _TaskWords(_Strict):
+class _TaskTexts(_Strict):
     title: Line
     help: Line
     begin: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\{seconds\}")]
     text: Annotated[str, Field(min_length=1)]
 
 
-class _SequenceWords(_Strict):
+class _SequenceTexts(_Strict):
     title: Line
     help: Line
 
@@ -53,13 +53,13 @@ class _TaskFile(_File):
     min_speech_s: Annotated[float, Field(gt=0, le=MAX_DURATION_S)]
     counts: Literal["speech", "voice"]
     picture: str | None = None
-    languages: dict[LanguageTag, _TaskWords]
+    languages: dict[LanguageTag, _TaskTexts]
 
 
 class _SequenceFile(_File):
     kind: Literal["sequence"]
     steps: Annotated[tuple[str, ...], Field(min_length=2)]
-    languages: dict[LanguageTag, _SequenceWords]
+    languages: dict[LanguageTag, _SequenceTexts]
 
 
 _ProtocolFile = Annotated[_TaskFile | _SequenceFile, Field(discriminator="kind")]
@@ -227,14 +227,14 @@ def _in_language(
     there_are = tuple(file.languages)
     steps = file.steps if isinstance(file, _SequenceFile) else (file.id,)
     tasks = (files[step] for step in steps)
-    words = file.languages[nearest_language(reader, there_are)]
+    text = file.languages[nearest_language(reader, there_are)]
     return RecordingProtocol(
         protocol_id=file.id,
         version=file.version,
         language=nearest_language(wanted, there_are),
         icon=file.icon,
-        title=words.title,
-        help=words.help,
+        title=text.title,
+        help=text.help,
         tasks=tuple(_task(task, wanted, reader, folder) for task in tasks if isinstance(task, _TaskFile)),
     )
 
@@ -242,7 +242,7 @@ def _in_language(
 def _task(file: _TaskFile, wanted: str, reader: str, folder: Path | None) -> ProtocolTask:
     there_are = tuple(file.languages)
     language = nearest_language(wanted, there_are)
-    words = file.languages[nearest_language(reader, there_are)]
+    text = file.languages[nearest_language(reader, there_are)]
     picture = None
     if file.picture is not None:
         picture = resource("protocols", file.picture) if folder is None else folder / file.picture
@@ -252,8 +252,8 @@ def _task(file: _TaskFile, wanted: str, reader: str, folder: Path | None) -> Pro
         seconds=file.seconds,
         min_speech_s=file.min_speech_s,
         counts=file.counts,
-        title=words.title,
-        begin=words.begin,
+        title=text.title,
+        begin=text.begin,
         text=file.languages[language].text.strip(),
         picture=picture,
     )

@@ -195,7 +195,7 @@ def import_(
 def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the bundles made here, with the state of their recordings; finish unfinished ones."""
     from vbdesk.outbox.bundles.bundle_export import bundles, settle
-    from vbdesk.outbox.library.states import STATE_WORDS
+    from vbdesk.outbox.library.states import STATE_TEXTS
 
     with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         settle(held.library)
@@ -207,7 +207,7 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
         say(_("No bundle was made here."))
     for each in known:
         states = formats.list_of(
-            [f"{_(STATE_WORDS[state])} {formats.number(count)}" for state, count in sorted(each.states.items())]
+            [f"{_(STATE_TEXTS[state])} {formats.number(count)}" for state, count in sorted(each.states.items())]
         )
         to = each.public_key or _("a passphrase")
         say(_("{name}: {moment}, for {to}", name=each.path.name, moment=local_time(each.made_at), to=to))

@@ -16,7 +16,7 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.interrupts import stop_in_order
-from vbdesk.cli.output import fail, interval_words, number, say, table, wrapped
+from vbdesk.cli.output import fail, interval_text, number, say, table, wrapped
 from vbdesk.clock import utc_now
 from vbdesk.language import N_, _, formats, message, pgettext, translated
 
@@ -234,7 +234,7 @@ def _print_trajectory(read: "TrajectoryRead") -> None:
         (
             label_word(sign.label),
             number(sign.latest_score),
-            interval_words(sign.latest_interval),
+            interval_text(sign.latest_interval),
             number(sign.baseline_score),
             number(sign.z_score, "+.1f"),
             _("yes") if sign.anomaly else _("no"),

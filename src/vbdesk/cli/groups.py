@@ -9,12 +9,12 @@ from vbdesk.cli.connection import REFUSED, STATUSES, USAGE, AsJson, DataDir, Pro
 from vbdesk.cli.output import (
     confirm,
     fail,
-    interval_words,
+    interval_text,
     local_time,
     number,
     print_json,
     say,
-    share_interval_words,
+    share_interval_text,
     table,
 )
 from vbdesk.contract.jobs import JobStatus
@@ -235,7 +235,7 @@ def _trajectory_lines(read: "TrajectoryRead") -> list[str]:
             label_word(sign.label),
             sign.n_recordings,
             number(sign.latest_score),
-            interval_words(sign.latest_interval),
+            interval_text(sign.latest_interval),
             number(sign.baseline_score),
             number(sign.z_score, "+.1f"),
             None if sign.anomaly is None else _("yes") if sign.anomaly else _("no"),
@@ -282,7 +282,7 @@ def _aggregate_lines(read: "AggregateRead") -> list[str]:
             number(sign.score.p10),
             number(sign.score.p90),
             number(sign.flagged_share, ".0%"),
-            share_interval_words(sign.flagged_share_interval),
+            share_interval_text(sign.flagged_share_interval),
         )
         for sign in read.signs
     ]

@@ -24,7 +24,7 @@ WIDTH = 100
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Print the reason in one line, a message in the reader's language, and exit."""
-    say(" ".join(_in_words(sentence).split()), err=True)
+    say(" ".join(_as_text(sentence).split()), err=True)
     raise typer.Exit(status)
 
 
@@ -41,10 +41,10 @@ def fail_without_target(status: int) -> NoReturn:
 
 def say(*lines: str, err: bool = False) -> None:
     """Print lines, messages in the reader's language; escapes control characters, including line breaks in a line."""
-    typer.echo("\n".join(printable(_in_words(line)) for line in lines), err=err)
+    typer.echo("\n".join(printable(_as_text(line)) for line in lines), err=err)
 
 
-def _in_words(value: object) -> str:
+def _as_text(value: object) -> str:
     """The text of a value. A plain text stands as it is: it may be a name that a catalog has as a word."""
     return translated(value) if isinstance(value, Message) else str(value)
 
@@ -100,7 +100,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
     In a terminal that is too narrow, words are wrapped. Where that is not enough, each row becomes a paragraph.
     """
-    texts = [["-" if cell is None else printable(_in_words(cell)) for cell in row] for row in rows]
+    texts = [["-" if cell is None else printable(_as_text(cell)) for cell in row] for row in rows]
     if not texts:
         return [_("There are none.")]
     room = terminal_width()
@@ -133,12 +133,12 @@ def number(value: float | None, form: str = ".2f") -> str | None:
     return None if value is None else formats.number(value, form)
 
 
-def interval_words(ends: tuple[float, float] | None) -> str | None:
+def interval_text(ends: tuple[float, float] | None) -> str | None:
     """An interval of scores; None stays None."""
     return None if ends is None else _("{low:.2f} to {high:.2f}", low=ends[0], high=ends[1])
 
 
-def share_interval_words(ends: tuple[float, float] | None) -> str | None:
+def share_interval_text(ends: tuple[float, float] | None) -> str | None:
     """An interval of shares; None stays None."""
     return None if ends is None else _("{low:.0%} to {high:.0%}", low=ends[0], high=ends[1])
 
@@ -213,6 +213,6 @@ def confirm(question: str) -> None:
         raise typer.Abort
 
 
-def is_yes(answer: str, *words: str) -> bool:
-    """Whether an answer means yes, in English or by one of `words`."""
-    return answer.strip().casefold() in {"y", "yes", *(word.casefold() for word in words)}
+def is_yes(answer: str, *text: str) -> bool:
+    """Whether an answer means yes, in English or by one of `text`."""
+    return answer.strip().casefold() in {"y", "yes", *(word.casefold() for word in text)}

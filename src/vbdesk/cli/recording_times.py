@@ -37,13 +37,13 @@ def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
         try:
             chosen[take_id] = TimeChoice(text) if text in list(TimeChoice) else read_entered(text)
         except ValueError as error:
-            words = ", ".join(f"{take_id}={each}" for each in TimeChoice)
+            choices = ", ".join(f"{take_id}={each}" for each in TimeChoice)
             fail(
                 _(
                     "--time {option} is not understood. {error} Or write {words}.",
                     option=option,
                     error=translated(error),
-                    words=words,
+                    words=choices,
                 ),
                 USAGE,
             )
@@ -85,14 +85,14 @@ def _explained(item: "RecordingItem") -> str:
     if item.original_time is None:
         return ""
     before, now = local_time(item.original_time), local_time(item.recorded_at)
-    words = _(
+    text = _(
         "{clock} means {before}, the time before the correction. {keep} means {now}.",
         clock=TimeChoice.CLOCK.value,
         before=before,
         keep=TimeChoice.KEEP.value,
         now=now,
     )
-    return f"\n  {words}"
+    return f"\n  {text}"
 
 
 def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:

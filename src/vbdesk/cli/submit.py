@@ -144,7 +144,7 @@ def submit(
             for outcome in sender.send(rows):
                 outcomes.append(outcome)
                 if not as_json:
-                    say(_line(outcome, consents.words(outcome.file.group_id, statements.get(outcome.file.path))))
+                    say(_line(outcome, consents.text(outcome.file.group_id, statements.get(outcome.file.path))))
         except OSError as error:
             fault = disk_fault(error)
             if fault is not None:
@@ -161,7 +161,7 @@ def submit(
         print_json(
             [
                 _document(outcome, ended)
-                | {"consent": consents.words(outcome.file.group_id, statements.get(outcome.file.path))}
+                | {"consent": consents.text(outcome.file.group_id, statements.get(outcome.file.path))}
                 for outcome in outcomes
             ]
         )

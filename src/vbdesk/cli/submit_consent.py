@@ -52,9 +52,9 @@ class SubmitConsent:
         from vbdesk.outbox.library.consent import ConsentPolicy
 
         required = self.known.rules.policy is ConsentPolicy.REQUIRED
-        return required and self.words(row.group_id, row.consent) in _REFUSED
+        return required and self.text(row.group_id, row.consent) in _REFUSED
 
-    def words(self, group_id: str, statement: str | None) -> str:
+    def text(self, group_id: str, statement: str | None) -> str:
         """The consent that counts: a kind, `withdrawn`, `none`, or empty if the profile does not ask for any."""
         from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState
 
@@ -79,7 +79,7 @@ class SubmitConsent:
             )
         if self.known.rules.policy is not ConsentPolicy.REQUIRED:
             return None
-        found = self.words(row.group_id, row.consent)
+        found = self.text(row.group_id, row.consent)
         if found == "none":
             return joined(message("No consent of this subject is noted, and this profile requires it."), HOW)
         if found == ConsentState.WITHDRAWN:

@@ -471,9 +471,9 @@ class _Watch:
 
 def _line(item: "RecordingItem") -> str:
     from vbdesk.cli.output import local_time
-    from vbdesk.outbox.library.states import STATE_WORDS, Fix
+    from vbdesk.outbox.library.states import STATE_TEXTS, Fix
 
-    sentences = [f"{item.group_id}, {local_time(item.recorded_at)}: {_(STATE_WORDS[item.state])}."]
+    sentences = [f"{item.group_id}, {local_time(item.recorded_at)}: {_(STATE_TEXTS[item.state])}."]
     if item.reason:
         sentences.append(translated(item.reason))
     if item.fix is Fix.SEND_AGAIN:

@@ -186,7 +186,7 @@ class _Sender:
         try:
             source, sha256 = _read(file.path)
         except (ValueError, OSError) as error:
-            return SubmissionOutcome(file, None, _words(error))
+            return SubmissionOutcome(file, None, _text(error))
         return self._send(file, source, sha256)
 
     def _send(self, file: FileToSubmit, source: AudioSource, sha256: str) -> SubmissionOutcome:
@@ -356,7 +356,7 @@ def _key(file: FileToSubmit, digest: str) -> str:
     return hashlib.sha256(f"{digest}:{asked}".encode()).hexdigest()
 
 
-def _words(error: Exception) -> str:
+def _text(error: Exception) -> str:
     if isinstance(error, OSError):
         return message("The file cannot be read: {cause}.", cause=system_reason(error))
     return joined(error)

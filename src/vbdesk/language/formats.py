@@ -147,12 +147,12 @@ def long_day_and_time(when: datetime, *, year: bool) -> str:
     return _at(long_day(when) if year else _by_skeleton("MMMMd", when), when)
 
 
-def _at(day_words: str, when: datetime) -> str:
+def _at(day_text: str, when: datetime) -> str:
     from babel.dates import get_datetime_format
 
     pattern = str(get_datetime_format("medium", locale=current().locale)).replace("'", "")
     pattern = pattern.replace("{1} {0}", "{1}, {0}")  # Portuguese: "23 de novembro 15:26" runs together
-    return pattern.replace("{1}", day_words).replace("{0}", time_of_day(when))
+    return pattern.replace("{1}", day_text).replace("{0}", time_of_day(when))
 
 
 def duration(span: timedelta) -> str:

@@ -13,21 +13,21 @@ from vbdesk.report.reader_words import level_word
 LINE_HEIGHT = 12.0
 CHANGE_DASHES = (4.0, 2.0)
 CONSIDER_DASHES = (3.4, 2.0)  # not like the dots across a gap, also in grey
-_SIZE, _TO_WORDS, _BETWEEN = 7.0, 3.5, 12.0
+_SIZE, _TO_TEXT, _BETWEEN = 7.0, 3.5, 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class LegendMark:
     """A mark of the chart, around the height 0, and what it means."""
 
-    words: str
+    text: str
     width: float
     shapes: tuple[Shape, ...]
 
     @property
     def whole_width(self) -> float:
         """Width with its words."""
-        return self.width + _TO_WORDS + text_width(self.words, _SIZE)
+        return self.width + _TO_TEXT + text_width(self.text, _SIZE)
 
 
 def interval_paint(style: DrawingStyle) -> Paint:
@@ -61,7 +61,7 @@ def legend_shapes(lines: Sequence[Sequence[LegendMark]], y: float, style: Drawin
         x, base = 0.0, y + number * LINE_HEIGHT
         for mark in line:
             yield from (moved(shape, x, base - 2.4) for shape in mark.shapes)
-            yield TextLine((x + mark.width + _TO_WORDS, base), mark.words, _SIZE, style.colour.text2)
+            yield TextLine((x + mark.width + _TO_TEXT, base), mark.text, _SIZE, style.colour.text2)
             x += mark.whole_width + _BETWEEN
 
 

@@ -142,8 +142,8 @@ class _SvgCheck:
     def _on_end(self, tag: str) -> None:
         self._depth -= 1
 
-    def _check_text(self, words: str) -> None:
-        if _OTHER_FILE.search(words):
+    def _check_text(self, text: str) -> None:
+        if _OTHER_FILE.search(text):
             raise ValueError(_NOT_PLAIN)
 
 

@@ -25,11 +25,11 @@ class ShownNarrative:
     """A narrative to show.
 
     Attributes:
-        words: empty if the service gave none.
+        text: empty if the service gave none.
         of_service: it is the service's own text, in the language of the service.
     """
 
-    words: str
+    text: str
     of_service: bool = False
 
 
@@ -41,14 +41,14 @@ def narrative_of(signals: Sequence[Signal], summary: Summary, issues: Collection
         summary: of the same result.
         issues: codes of the recording's quality issues.
     """
-    words = summary.description.summary.strip()
-    if not words:
+    text = summary.description.summary.strip()
+    if not text:
         return ShownNarrative("")
     narrative = _narrative()
     known = _known_signs(signals)
     features = summary.description.vocal_features
     if known is None or any(feature.feature not in narrative.texts.clauses for feature in features):
-        return ShownNarrative(words, of_service=True)
+        return ShownNarrative(text, of_service=True)
     written = write_narrative(_facts(signals, known, summary, issues, narrative.rules.length.max_signals), narrative)
     return ShownNarrative(pseudo(written) if current().name == PSEUDO else written)
 

@@ -6,8 +6,8 @@ _UNENCODABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]
 """Not allowed in XML 1.0: control characters, surrogates and two noncharacters."""
 
 
-def safe_text(words: str) -> str:
+def safe_text(text: str) -> str:
     """Replace every character that XML, FHIR or UTF-8 cannot encode by U+FFFD."""
-    if words.isprintable():  # no such character is printable, and most texts are
-        return words
-    return _UNENCODABLE.sub("\ufffd", words)
+    if text.isprintable():  # no such character is printable, and most texts are
+        return text
+    return _UNENCODABLE.sub("\ufffd", text)

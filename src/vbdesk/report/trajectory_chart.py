@@ -286,11 +286,11 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
     for before, after in itertools.pairwise(series):
         if after.t - before.t <= GAP:
             continue
-        words = ngettext("no recordings, {count} day", "no recordings, {count} days", (after.t - before.t).days)
+        text = ngettext("no recordings, {count} day", "no recordings, {count} days", (after.t - before.t).days)
         left, right = area.x(before.t), area.x(after.t)
-        if right - left > text_width(words, 6.5) + 4:
+        if right - left > text_width(text, 6.5) + 4:
             drawing.add(
-                TextLine(((left + right) / 2, area.top + 1), words, 6.5, drawing.style.colour.text3, align="middle")
+                TextLine(((left + right) / 2, area.top + 1), text, 6.5, drawing.style.colour.text3, align="middle")
             )
 
 
@@ -318,15 +318,15 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
     colours = drawing.style.colour
     drawing.line([(area.left, top), (area.right, top)], colours.control, 0.6)
     free_from = area.left - 20.0
-    for moment, words in _ticks(area, zone):
+    for moment, text in _ticks(area, zone):
         x = area.x(moment)
         drawing.line([(x, top), (x, top + 2.5)], colours.control, 0.6)
-        half = text_width(words, 7) / 2
+        half = text_width(text, 7) / 2
         if x - half > free_from and x + half < area.right + 8:
-            drawing.add(TextLine((x, top + 10.5), words, 7, colours.text3, align="middle"))
+            drawing.add(TextLine((x, top + 10.5), text, 7, colours.text3, align="middle"))
             free_from = x + half + 6
-    words = _("Days in {zone}", zone=format_utc_offset(area.end, zone))
-    _beside(drawing, [TextLine((0, top + 10.5), words, 7, colours.text3)])
+    text = _("Days in {zone}", zone=format_utc_offset(area.end, zone))
+    _beside(drawing, [TextLine((0, top + 10.5), text, 7, colours.text3)])
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.time_axis import read_text, ticks, zone_text
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -64,12 +64,12 @@ def test_one_day_is_marked_by_hours(in_berlin):
 
 
 def test_the_axis_says_which_local_time_it_shows(in_berlin):
-    assert zone_words(moment(2026, 5, 29)) == "Local time (UTC+02:00)"
-    assert zone_words(moment(2026, 1, 29)) == "Local time (UTC+01:00)"
+    assert zone_text(moment(2026, 5, 29)) == "Local time (UTC+02:00)"
+    assert zone_text(moment(2026, 1, 29)) == "Local time (UTC+01:00)"
 
 
 def test_only_a_read_of_this_local_day_is_marked_as_today(in_berlin):
     now = datetime(2026, 11, 21, 0, 30, tzinfo=BERLIN)
-    assert read_words(now.astimezone(ZoneInfo("UTC")), now) == "Today"  # still the day before in UTC
-    assert read_words(datetime(2026, 11, 20, 23, 50, tzinfo=BERLIN), now) == "20 Nov"
-    assert read_words(datetime(2025, 12, 1, 12, tzinfo=BERLIN), now) == "1 Dec 2025"
+    assert read_text(now.astimezone(ZoneInfo("UTC")), now) == "Today"  # still the day before in UTC
+    assert read_text(datetime(2026, 11, 20, 23, 50, tzinfo=BERLIN), now) == "20 Nov"
+    assert read_text(datetime(2025, 12, 1, 12, tzinfo=BERLIN), now) == "1 Dec 2025"

@@ -76,13 +76,13 @@ def test_home_and_end_go_to_the_first_and_the_newest_recording(view, chart, qtbo
 
 def test_up_and_down_choose_the_sign_of_which_the_cursor_speaks(view, chart, qtbot):
     view.move_cursor_to(float(chart.unusual_moments()[0]), "mood-disruption")
-    assert "Mood Disruption" in view.tip.words()
+    assert "Mood Disruption" in view.tip.text()
     qtbot.keyClick(view, Qt.Key.Key_Down)
     qtbot.keyClick(view, Qt.Key.Key_Down)
-    assert "Stress" in view.tip.words()
-    assert "Unusual for this person: well above their own baseline, at one recording only." in view.tip.words()
+    assert "Stress" in view.tip.text()
+    assert "Unusual for this person: well above their own baseline, at one recording only." in view.tip.text()
     qtbot.keyClick(view, Qt.Key.Key_Up)
-    assert "Anxiety" in view.tip.words()
+    assert "Anxiety" in view.tip.text()
 
 
 def test_a_recording_is_spoken_with_day_sign_level_reason_and_quality(chart):
@@ -150,7 +150,7 @@ def test_the_pointer_shows_the_nearest_recording_in_all_charts(view, chart, plot
     at = float(chart.times[20])
     qtbot.mouseMove(plot.viewport(), QPoint(round(plot.x_of(at)) + 1, plot.height() // 2))
     assert view.cursor_moment == at
-    assert "Mood Disruption" in view.tip.words()
+    assert "Mood Disruption" in view.tip.text()
 
 
 def test_a_moment_is_scrolled_to_with_a_margin(view):

@@ -162,7 +162,7 @@ def test_a_recording_that_asked_for_one_sign_stands_in_its_chart_alone(shown):
     heard = [sign.name for sign in chart.signs if sign.reading_at(alone) is not None]
     assert heard == ["stress"]
     view.move_cursor_to(alone, "anxiety")
-    assert "Anxiety could not be heard in this recording, or was not asked for." in view.tip.words()
+    assert "Anxiety could not be heard in this recording, or was not asked for." in view.tip.text()
     assert has(plots["stress"], "accent", alone - DAY_S, alone + DAY_S)
     assert not has(plots["anxiety"], "accent", alone - DAY_S, alone + DAY_S)
 
@@ -206,7 +206,7 @@ def test_a_note_is_a_flag_below_its_recording_and_is_told_at_the_cursor(golden, 
     assert any(near(pixel, app_theme().colour("text2")) for pixel in pixels)
     qtbot.mouseMove(view._lane, QPoint(x, image.height() // 2))
     assert view.cursor_moment == noted.marks[0].t
-    assert "Note: Began new medication" in view.tip.words()
+    assert "Note: Began new medication" in view.tip.text()
 
 
 def test_where_text_is_large_names_stand_above_their_charts(golden, qtbot, shown):

@@ -223,7 +223,7 @@ class Schedule:
         self.shown, self.least, self.erased = {}, defaultdict(int), set()
 
     def hear_progress(self, progress):
-        if progress.words in self.cancelled:
+        if progress.text in self.cancelled:
             self.faults.append("progress after a stop")
 
     def fetch(self):

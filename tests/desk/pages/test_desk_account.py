@@ -91,7 +91,7 @@ def test_switching_and_adding_are_asked_of_the_desk(account, asked):
 
 def test_removing_a_profile_asks_once_and_deletes_its_key(account, ports, qtbot):
     account.findChild(QAbstractButton, "remove-p2").click()
-    assert "its recordings stay" in account.banner.words()
+    assert "its recordings stay" in account.banner.text()
     with qtbot.waitSignal(account.content.ended):
         account.banner.button.click()
     assert [entry.profile_id for entry in ProfileStore(ports.config_dir).all()] == ["p1"]
@@ -146,7 +146,7 @@ def test_diagnostics_are_written_where_they_are_wanted(account, tmp_path, qtbot)
 )
 def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(account, workspace, qtbot, sentence):
     workspace._status_changed.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
-    qtbot.waitUntil(lambda: account.banner.words() == sentence)
+    qtbot.waitUntil(lambda: account.banner.text() == sentence)
     assert account.banner.button.text() == "Try again"
     account.banner.button.click()
     assert workspace._sync_worker._reconnect.is_set()
@@ -183,5 +183,5 @@ def test_any_profile_can_be_renamed_and_the_window_shows_it(account, workspace, 
     row = next(row for row in account.findChildren(NameRow) if row.isVisible())
     row.name.setText("Ward four")
     row.save.click()
-    qtbot.waitUntil(lambda: "has this name already" in account.banner.words())
+    qtbot.waitUntil(lambda: "has this name already" in account.banner.text())
     assert ProfileStore(ports.config_dir).get("p2").name != "Ward four"

@@ -11,7 +11,7 @@ from vbdesk.desk.account.connection import PricesRead, use_of_plan
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
 from vbdesk.desk.account.webhook_card import WebhookCard
-from vbdesk.desk.shell.window_status import credits_words
+from vbdesk.desk.shell.window_status import credits_text
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -60,12 +60,12 @@ def test_the_service_on_this_computer_is_free_and_tells_no_credits(workspace, pr
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     card.show_balance(412)
     assert "redit" not in words(card)
-    assert credits_words(SyncStatus(True, "", None, 412), workspace.profile) == ""
+    assert credits_text(SyncStatus(True, "", None, 412), workspace.profile) == ""
 
 
 def test_credits_of_an_old_answer_are_not_told_as_the_present_ones(profile):
-    assert credits_words(SyncStatus(True, "", None, 412), profile) == "412 credits"
-    assert credits_words(SyncStatus(False, "", None, 1), profile) == "Last known: 1 credit"
+    assert credits_text(SyncStatus(True, "", None, 412), profile) == "412 credits"
+    assert credits_text(SyncStatus(False, "", None, 1), profile) == "Last known: 1 credit"
 
 
 def test_a_connection_test_renews_the_balance_everywhere(account, workspace, qtbot):

@@ -19,7 +19,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
 from vbdesk.desk.cohort.cohort_rows import HeatOrder, Shown, cohort_of, triage_of
 from vbdesk.desk.cohort.export import cohort_csv
-from vbdesk.desk.cohort.group_view_model import flagged_words
+from vbdesk.desk.cohort.group_view_model import flagged_text
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.cohort.view_model import CohortRead
@@ -207,7 +207,7 @@ def test_results_of_this_computer_fill_the_map_and_lead_to_subject_and_recording
 
 def test_nobody_yet_is_said(open_page, qtbot):
     page = open_page(None)
-    qtbot.waitUntil(lambda: "appears here with the first result" in page.empty.words())
+    qtbot.waitUntil(lambda: "appears here with the first result" in page.empty.text())
     assert not page.export_button.isEnabled()
 
 
@@ -216,7 +216,7 @@ def test_subjects_are_read_from_the_service_when_asked_and_known_after_a_restart
 ):
     listed("a-1", "a-2")
     page = open_page(None)
-    qtbot.waitUntil(lambda: "2 subjects have results at the service" in page.banner.words())
+    qtbot.waitUntil(lambda: "2 subjects have results at the service" in page.banner.text())
     assert network.asked == []
     page.banner.button.click()
     qtbot.waitUntil(lambda: sorted(keys(page)) == ["a-1", "a-2"])
@@ -235,7 +235,7 @@ def test_reading_many_can_be_stopped_and_keeps_what_was_read(listed, open_page, 
     qtbot.waitUntil(lambda: page.banner.button.text() == "Cancel")
     page.banner.button.click()
     qtbot.waitUntil(lambda: len(keys(page)) == 5)
-    qtbot.waitUntil(lambda: "25 subjects have results" in page.banner.words())
+    qtbot.waitUntil(lambda: "25 subjects have results" in page.banner.text())
     assert len(network.asked) == 5
 
 
@@ -273,7 +273,7 @@ def test_a_service_that_goes_away_leaves_what_is_known(listed, network, open_pag
     page = open_page(None)
     qtbot.waitUntil(lambda: page.banner.button.text() == "Read them")
     page.banner.button.click()
-    qtbot.waitUntil(lambda: "the rest is as it was last known" in page.banner.words())
+    qtbot.waitUntil(lambda: "the rest is as it was last known" in page.banner.text())
     assert page.banner.button.text() == "Try again"
 
 
@@ -288,7 +288,7 @@ def test_subjects_are_chosen_by_tag_and_search(shelf, workspace, open_page, puls
     page.tag.setCurrentIndex(0)
     qtbot.keyClicks(page.search, "nobody")
     qtbot.waitUntil(lambda: keys(page) == [])
-    assert "No subject fits" in page.empty.words()
+    assert "No subject fits" in page.empty.text()
     page.empty.button.click()
     qtbot.waitUntil(lambda: len(keys(page)) == 2)
 
@@ -323,7 +323,7 @@ def test_the_table_is_written_and_noted(shelf, open_page, pulse_job, tmp_path, w
     page = open_page(1)
     page.mode.option("score").click()
     page.export_to(tmp_path / "cohort.csv")
-    qtbot.waitUntil(lambda: "was written to" in page.banner.words())
+    qtbot.waitUntil(lambda: "was written to" in page.banner.text())
     rows = list(csv.DictReader(io.StringIO((tmp_path / "cohort.csv").read_text())))
     assert {row["group_id"] for row in rows} == {"a-1"}
     told = list(csv.DictReader(io.StringIO((tmp_path / "cohort_dictionary.csv").read_text())))
@@ -432,7 +432,7 @@ def width_of_columns(table) -> int:
 def test_a_share_of_few_recordings_is_not_given(study):
     study["signs"][0] |= {"n": 4, "flagged_count": 1}
     sign = AggregateRead.model_validate(study).signs[0]
-    assert flagged_words(sign) == "1 of 4, too few for a share"
+    assert flagged_text(sign) == "1 of 4, too few for a share"
 
 
 def test_the_work_for_rows_grows_with_the_subjects_and_no_faster():

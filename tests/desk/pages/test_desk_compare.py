@@ -66,7 +66,7 @@ def pace(reading):
 )
 def test_a_change_of_a_signal_is_weighed_against_chance(pulse_job, before, words, real):
     pair = sign(told(changed(pulse_job, before), pulse_job))
-    assert (pair.words, pair.real) == (words, real)
+    assert (pair.text, pair.real) == (words, real)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_change_of_a_signal_is_weighed_against_chance(pulse_job, before, words
 )
 def test_a_feature_is_compared_in_words_and_with_the_smallest_real_change(pulse_job, before, words):
     value = {"value": before, "value_interpretation": ValueInterpretation.WITHIN_RANGE}
-    assert pace(told(changed(pulse_job, feature=value), pulse_job)).words.startswith(words)
+    assert pace(told(changed(pulse_job, feature=value), pulse_job)).text.startswith(words)
 
 
 @pytest.mark.parametrize("same_task", [True, False])
@@ -94,7 +94,7 @@ def test_the_smallest_real_change_downwards_leaves_a_positive_value(same_task):
 def test_no_limit_beyond_a_hundred_percent_is_told(pulse_job):
     left, right = (changed(pulse_job, feature={"value": value}, place=3) for value in (30.0, 40.0))
     up, down = (
-        next(pair.words for pair in reading.features if pair.label == "Pause share")
+        next(pair.text for pair in reading.features if pair.label == "Pause share")
         for reading in (told(left, right), told(right, left))
     )
     assert up == "Higher by 10.0 points: may be chance"
@@ -103,9 +103,9 @@ def test_no_limit_beyond_a_hundred_percent_is_told(pulse_job):
 
 def test_what_only_one_of_them_has_is_said(pulse_job, stress_job):
     reading = told(stress_job, pulse_job)
-    assert sign(reading).words == "Only in the right one"
+    assert sign(reading).text == "Only in the right one"
     assert sign(reading).left is None
-    assert pace(reading).words == "Named only in the right one"
+    assert pace(reading).text == "Named only in the right one"
     assert any(
         caution.startswith("Other signals were asked for: Stress and Pulse analysis") for caution in reading.cautions
     )
@@ -124,7 +124,7 @@ def test_another_calibration_or_microphone_and_bad_sound_speak_against_it(pulse_
 
 def test_levels_of_two_calibrations_are_not_called_a_real_change(pulse_job):
     left = changed(pulse_job, {"sign_version": "7.0.0", "score": 0.1, "level": Level.NONE})
-    assert (sign(told(left, pulse_job)).words, sign(told(left, pulse_job)).real) == ("Three levels higher", False)
+    assert (sign(told(left, pulse_job)).text, sign(told(left, pulse_job)).real) == ("Three levels higher", False)
 
 
 class ManualClock:
@@ -229,7 +229,7 @@ def test_levels_facts_and_differences_stand_side_by_side(opened, pulse_job, qtbo
 
 
 def test_nothing_against_it_is_said_too(opened):
-    assert opened.banner.words().endswith("the two can be compared.")
+    assert opened.banner.text().endswith("the two can be compared.")
 
 
 def test_both_sounds_have_one_scale_of_time(opened):
@@ -351,7 +351,7 @@ def test_the_microphones_are_compared_once_both_sounds_were_read(shelf, open_pag
     ]
     for _ in range(3):  # the words of one sound alone may not overtake those of both
         page = open_page(*(RecordingRoute(take_id=take_id) for take_id in others))
-        qtbot.waitUntil(lambda page=page: "Another microphone was used (Headset and Studio Mic)" in page.banner.words())
+        qtbot.waitUntil(lambda page=page: "Another microphone was used (Headset and Studio Mic)" in page.banner.text())
         page.closed()
 
 
@@ -360,7 +360,7 @@ def test_a_recording_of_the_service_alone_is_compared_without_sound(open_page, p
     network.jobs["elsewhere"] = elsewhere.model_dump(mode="json")
     page = open_page(RecordingRoute(job_id="elsewhere", group_id="ward4-0172"), RecordingRoute(take_id=pair[1]))
     assert "The sound of this recording is not on this computer." in words_of(page.left_card)
-    assert "What was spoken is not known for both" in page.banner.words()
+    assert "What was spoken is not known for both" in page.banner.text()
 
 
 def test_a_screen_reader_hears_which_side_a_level_is_on(opened):

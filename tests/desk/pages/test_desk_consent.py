@@ -85,13 +85,13 @@ def test_a_result_says_whether_consent_is_noted(shelf, workspace, pulse_job, qtb
 
 def test_the_subject_table_says_which_recordings_have_none(subject_page, workspace, qtbot):
     page = subject_page
-    assert page.consent_line.words.text() == "No consent noted."
+    assert page.consent_line.sentence.text() == "No consent noted."
     assert all("No consent noted." in notes(row) for row in page.view_model.reading.rows)
     workspace.library.subject_notes.keep(SUBJECT, SubjectNote(prompts="de"))
     page.consent_line.button.click()
     page.consent_card.kind.option(ConsentKind.RESEARCH.value).click()
     page.consent_card.give_button.click()
-    qtbot.waitUntil(lambda: "Research, noted" in page.consent_line.words.text())
+    qtbot.waitUntil(lambda: "Research, noted" in page.consent_line.sentence.text())
     (event,) = workspace.library.consents.of(SUBJECT).events
     assert (event.kind, event.language) == (ConsentKind.RESEARCH, consent_wording("de").language)
     qtbot.waitUntil(lambda: not any("No consent" in notes(row) for row in page.view_model.reading.rows))
@@ -114,10 +114,10 @@ def test_a_withdrawal_asks_and_keeps_the_recordings_if_wanted(subject_page, shel
     assert "without the trash" in card.erasure.text()
     assert workspace.library.consents.status(SUBJECT).in_force  # only asked yet
     card.keep_button.click()
-    qtbot.waitUntil(lambda: "The withdrawal is noted." in page.banner.words())
+    qtbot.waitUntil(lambda: "The withdrawal is noted." in page.banner.text())
     assert workspace.library.consents.status(SUBJECT).state is ConsentState.WITHDRAWN
     assert workspace.library.get(take_id).state is OutboxState.CHECKED
-    qtbot.waitUntil(lambda: page.consent_line.words.text().startswith("Consent withdrawn"))
+    qtbot.waitUntil(lambda: page.consent_line.sentence.text().startswith("Consent withdrawn"))
 
 
 def test_a_withdrawal_can_erase_everything_here_without_the_trash(subject_page, shelf, workspace, qtbot):
@@ -133,8 +133,8 @@ def test_a_withdrawal_can_erase_everything_here_without_the_trash(subject_page, 
     page.consent_line.button.click()
     card.withdraw_button.click()
     card.erase_button.click()
-    qtbot.waitUntil(lambda: "2 recordings are erased" in page.banner.words())
-    assert "1 recording could not be erased" in page.banner.words()
+    qtbot.waitUntil(lambda: "2 recordings are erased" in page.banner.text())
+    assert "1 recording could not be erased" in page.banner.text()
     assert {item.take_id for item in library.list()} == {running, other}
     assert library.trash.items() == []
     assert not library.store.path(waiting).exists()
@@ -149,7 +149,7 @@ def test_the_account_page_changes_the_rules(account, workspace, qtbot):
     card.asked_by.editingFinished.emit()
     expected = ConsentRules(policy=ConsentPolicy.REQUIRED, valid_days=365, asked_by="N. N>.")
     qtbot.waitUntil(lambda: workspace.library.settings().consent == expected)
-    qtbot.waitUntil(lambda: "without the consent" in card.words.text())
+    qtbot.waitUntil(lambda: "without the consent" in card.sentence.text())
 
 
 def test_the_last_choice_stays_even_if_an_earlier_one_is_slow(account, workspace, qtbot, monkeypatch):

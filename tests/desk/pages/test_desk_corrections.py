@@ -107,8 +107,8 @@ def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(cours
     page = open_result(job_id=course[0], group_id=A)
     page.correct_button.click()
     answer(page, qtbot, CorrectionChoice.MOVE, B)
-    qtbot.waitUntil(lambda: f" Moved to {B}. The service gets this correction" in page.banner.words())
-    assert page.banner.words().startswith(f"{A}: Recording of ")
+    qtbot.waitUntil(lambda: f" Moved to {B}. The service gets this correction" in page.banner.text())
+    assert page.banner.text().startswith(f"{A}: Recording of ")
     qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
     assert page.correction_card.isHidden()
     take_id = page.view_model.view.recording.take_id
@@ -228,8 +228,8 @@ def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(
     assert "go to the trash for 7 days" in card.sentence.text()
     assert "The service keeps its analysis: it offers no way to delete one." in card.sentence.text()
     answer(page, qtbot, CorrectionChoice.ERASE, reason="on request of the person")
-    qtbot.waitUntil(lambda: " Moved to the trash" in page.banner.words())
-    assert page.banner.words().startswith(f"{A}: Recording of ")
+    qtbot.waitUntil(lambda: " Moved to the trash" in page.banner.text())
+    assert page.banner.text().startswith(f"{A}: Recording of ")
     assert workspace.library.trash.holds(take_id)
     assert [entry.target for entry in workspace.library.corrections.due()] == [None]
     page.banner.button.click()
@@ -245,8 +245,8 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
     qtbot.waitUntil(page.bar.button("correct").isVisible)
     page.bar.button("correct").click()
     answer(page, qtbot, CorrectionChoice.MOVE, B)
-    qtbot.waitUntil(lambda: f" Moved to {B}." in page.correction_notice.words())
-    assert page.correction_notice.words().startswith(f"{A}: Recording of ")
+    qtbot.waitUntil(lambda: f" Moved to {B}." in page.correction_notice.text())
+    assert page.correction_notice.text().startswith(f"{A}: Recording of ")
 
     def happening():
         row = next(row for row in page.view_model.rows.values() if row.key == take_id)

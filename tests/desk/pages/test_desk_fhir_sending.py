@@ -62,8 +62,8 @@ def page(shelf, service, open_listed, qtbot):
 def ended(page, qtbot):
     banner = page.sending
     qtbot.waitUntil(lambda: banner.button.text() == "Close" and not banner.isHidden())
-    assert PASSWORD not in banner.words()
-    return banner.words()
+    assert PASSWORD not in banner.text()
+    return banner.text()
 
 
 def send(page):
@@ -77,7 +77,7 @@ def audited(workspace):
 
 def test_the_question_names_server_and_subjects_and_nothing_is_sent_before_yes(page, server, workspace, qtbot):
     page.sending.action.trigger()
-    assert "3 subjects to fhir.example.org?" in page.sending.words()
+    assert "3 subjects to fhir.example.org?" in page.sending.text()
     page.sending.other_button.click()
     assert not page.sending.isVisible()
     page.sending.action.trigger()
@@ -98,7 +98,7 @@ def test_subjects_arrive_with_their_consents_and_a_second_time_changes_nothing(p
     stored = dict(server.resources)
     qtbot.waitUntil(lambda: not page.sending.busy)
     send(page)
-    qtbot.waitUntil(lambda: "created: 0" in page.sending.words())
+    qtbot.waitUntil(lambda: "created: 0" in page.sending.text())
     assert server.resources == stored
     assert audited(workspace) == ["fhir, sent to fhir.example.org, subjects=2"] * 2
 
@@ -143,7 +143,7 @@ def test_a_slow_server_can_be_stopped(page, server, workspace, qtbot):
     send(page)
     qtbot.waitUntil(asked.is_set)
     page.sending.button.click()
-    assert page.sending.words().startswith("Stopping.")
+    assert page.sending.text().startswith("Stopping.")
     may_answer.set()
     assert ended(page, qtbot).startswith("Stopped.")
     assert len(server.requests) == 1
@@ -167,7 +167,7 @@ def test_one_subject_is_sent_from_its_page(shelf, service, workspace, server, qt
     page.opened("a-1")
     qtbot.waitUntil(lambda: page.view_model.reading is not None and page.sending.action.isVisible())
     page.sending.action.trigger()
-    assert "of a-1 to fhir.example.org?" in page.sending.words()
+    assert "of a-1 to fhir.example.org?" in page.sending.text()
     page.sending.button.click()
     assert ended(page, qtbot).startswith("Subjects at fhir.example.org: 1.")
     page.closed()

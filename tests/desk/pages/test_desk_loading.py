@@ -49,7 +49,7 @@ def open_page(workspace, qtbot):
 
 
 def says(page, words):
-    return words in page.empty.words()
+    return words in page.empty.text()
 
 
 def test_the_outbox_loads_before_it_says_that_it_is_empty(workspace, gate, open_page, qtbot):
@@ -60,11 +60,11 @@ def test_the_outbox_loads_before_it_says_that_it_is_empty(workspace, gate, open_
     page.view_model.choose(Show.DONE)
     assert says(page, "Loading")
     assert not page.empty.button.isVisible()
-    assert "0" not in "".join(page.figures.words())
+    assert "0" not in "".join(page.figures.texts())
     opened.set()
     qtbot.waitUntil(lambda: says(page, "No results yet"))
     assert page.empty.button.isVisible()
-    assert page.figures.words()[0] == "0 Waiting"
+    assert page.figures.texts()[0] == "0 Waiting"
 
 
 def test_a_long_outbox_loads_and_then_shows_its_recordings(workspace, shelf, gate, open_page, qtbot):
@@ -110,7 +110,7 @@ def test_a_service_that_cannot_be_reached_ends_the_loading_of_the_subjects(netwo
     network.up = False
     page = open_page(SubjectsPage)
     qtbot.waitUntil(lambda: says(page, "No subjects yet"))
-    assert "on this computer" in page.banner.words()
+    assert "on this computer" in page.banner.text()
 
 
 def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate, open_page, qtbot):

@@ -125,7 +125,7 @@ def exclude(page, qtbot, ask):
 def note_consent(page, qtbot):
     press(qtbot, page.consent_line.button)
     press(qtbot, page.consent_card.give_button)
-    qtbot.waitUntil(lambda: "The consent is noted." in page.banner.words())
+    qtbot.waitUntil(lambda: "The consent is noted." in page.banner.text())
 
 
 def corrections(workspace):
@@ -169,7 +169,7 @@ def test_closing_a_failed_consent_keeps_the_correction_made_before(
 def test_the_undo_of_a_correction_is_done_once_and_only_by_its_button(subject, known, workspace, qtbot):
     exclude(subject, qtbot, lambda: subject.table.acted.emit(known[1]))
     press(qtbot, subject.banner.button)
-    qtbot.waitUntil(lambda: "Undone" in subject.banner.words())
+    qtbot.waitUntil(lambda: "Undone" in subject.banner.text())
     close(qtbot, subject.banner)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
@@ -293,7 +293,7 @@ def test_an_erasure_that_ends_late_is_not_said_of_another_subject(
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
     assert workspace.library.list() == []  # it was done
-    assert "erased" not in page.banner.words() or A in page.banner.words()
+    assert "erased" not in page.banner.text() or A in page.banner.text()
 
 
 def test_a_consent_that_fails_late_is_not_said_of_another_subject(
@@ -312,7 +312,7 @@ def test_a_consent_that_fails_late_is_not_said_of_another_subject(
         qtbot.waitUntil(lambda: page.view_model.reading is not None and page.view_model.reading.group_id == B)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
-    assert not page.banner.words() or A in page.banner.words()
+    assert not page.banner.text() or A in page.banner.text()
 
 
 def test_a_consent_that_is_noted_late_is_not_said_of_another_subject(
@@ -328,7 +328,7 @@ def test_a_consent_that_is_noted_late_is_not_said_of_another_subject(
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     qtbot.settle()
     assert workspace.library.consents.of(A).events
-    assert "noted" not in page.banner.words() or A in page.banner.words()
+    assert "noted" not in page.banner.text() or A in page.banner.text()
 
 
 # Other pages

@@ -35,8 +35,8 @@ def test_the_figures_count_what_is_where(shelf, open_outbox, pulse_job):
     shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION)
     shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
     page = open_outbox(6)
-    assert page.figures.words() == ["2 Waiting", "1 Uploading", "1 Running", "1 Needs attention", "1 Done today"]
-    assert re.match(r"4 recordings, about (a minute|2 minutes)\. You can close", page.banner.words())
+    assert page.figures.texts() == ["2 Waiting", "1 Uploading", "1 Running", "1 Needs attention", "1 Done today"]
+    assert re.match(r"4 recordings, about (a minute|2 minutes)\. You can close", page.banner.text())
 
 
 def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_outbox):
@@ -141,7 +141,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, w
     page = open_outbox(3)
     sentence = "The service does not accept the account id or the API key. Enter them again."
     workspace._status_changed.emit(SyncStatus(True, sentence, Fix.ENTER_KEY, None))
-    qtbot.waitUntil(lambda: page.banner.words() == sentence)
+    qtbot.waitUntil(lambda: page.banner.text() == sentence)
     assert {estimate(page, take_id) for take_id in waiting} == {"until you decide"}
     page.banner.button.click()
     assert asked == [("account", None)]
@@ -172,8 +172,8 @@ def test_what_cannot_be_done_any_more_is_said(shelf, open_outbox, workspace, qtb
         for state in (OutboxState.UPLOADING, OutboxState.SUBMITTED):
             workspace.library.store.move(take_id, state)
     page.view_model.perform(take_id)
-    qtbot.waitUntil(lambda: page.notice.words() != "")
-    assert page.notice.words() == "This recording is not waiting to be sent."
+    qtbot.waitUntil(lambda: page.notice.text() != "")
+    assert page.notice.text() == "This recording is not waiting to be sent."
 
 
 def test_an_empty_outbox_leads_to_the_record_page(open_outbox, asked):
@@ -201,11 +201,11 @@ def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_
     page = open_outbox(1)
     sentence = "The disk is full. Nothing is lost. Make room, and the recordings go on automatically."
     workspace._status_changed.emit(SyncStatus(False, sentence, Fix.MAKE_ROOM, None))
-    qtbot.waitUntil(lambda: page.banner.words() == sentence)
+    qtbot.waitUntil(lambda: page.banner.text() == sentence)
     assert estimate(page, waiting) == "waiting for the disk"
-    assert connection(workspace.sync.status).words == "The disk takes no data"
+    assert connection(workspace.sync.status).text == "The disk takes no data"
     workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
-    qtbot.waitUntil(lambda: "disk" not in page.banner.words())
+    qtbot.waitUntil(lambda: "disk" not in page.banner.text())
 
 
 def test_results_can_be_asked_for_at_once(shelf, open_outbox, workspace, qtbot):

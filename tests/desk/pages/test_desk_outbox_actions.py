@@ -57,7 +57,7 @@ def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_outbox):
     choose(page, running)
     assert shown(page) == set()
     choose(page, done, checked, waiting)
-    assert page.bar.words() == "3 recordings chosen"
+    assert page.bar.text() == "3 recordings chosen"
     assert page.bar.button("delete").accessibleName() == "Delete 3 recordings"
 
 
@@ -80,7 +80,7 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
     qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
     qtbot.waitUntil(lambda: page.undo.isVisible())
-    assert page.undo.words() == "2 recordings are in the trash. Days until their keys are destroyed: 7."
+    assert page.undo.text() == "2 recordings are in the trash. Days until their keys are destroyed: 7."
     page.view_model.refused.emit("Another message.")
     page.closed()
     page.opened(None)
@@ -226,7 +226,7 @@ def test_a_recording_with_a_result_goes_to_the_trash_and_comes_back_from_there(
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
     assert state_of(workspace, done) is S.DONE
     qtbot.waitUntil(lambda: not page.undo.isVisible())
-    assert page.empty.words().startswith("The trash is empty")
+    assert page.empty.text().startswith("The trash is empty")
     page.segment.option("all").click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
     assert state_of(workspace, other) is S.CHECKED
@@ -238,11 +238,11 @@ def test_what_is_destroyed_from_the_trash_is_asked_about_and_then_gone(shelf, op
     trashed(page, workspace, qtbot, done)
     choose(page, done)
     page.bar.button("destroy").click()
-    assert page.notice.words().startswith("Delete this recording for good? The sound and its key are destroyed")
+    assert page.notice.text().startswith("Delete this recording for good? The sound and its key are destroyed")
     assert workspace.library.trash.holds(done)
     page.notice.button.click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
-    qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.words())
+    qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.text())
     with pytest.raises(UnknownTake):
         workspace.library.trash.restore(done)
 
@@ -268,7 +268,7 @@ def test_a_refused_restore_says_why_and_keeps_the_undo(shelf, open_outbox, works
     with library.store.changing():
         library.store.update(second, {"recorded_at": taken.isoformat(timespec="microseconds")})
     page.undo.button.click()
-    qtbot.waitUntil(lambda: "Another recording has the time of this one" in page.notice.words())
+    qtbot.waitUntil(lambda: "Another recording has the time of this one" in page.notice.text())
     assert page.undo.isVisible()
     assert library.trash.holds(first)
 
@@ -278,7 +278,7 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, w
     page = open_outbox(1)
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
     page.banner.button.click()
-    qtbot.waitUntil(lambda: page.banner.words() == "Paused. 1 recording waits here until you go on.")
+    qtbot.waitUntil(lambda: page.banner.text() == "Paused. 1 recording waits here until you go on.")
     assert workspace.library.settings().paused
     assert page.view_model.table.cell(0, 3).text.startswith("until you go on")
     page.banner.button.click()
@@ -289,10 +289,10 @@ def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_ou
     shelf.put("a", S.WAITING)
     compare_with_keyring(workspace.library.store, KeyringReading(version=1_000_000))
     page = open_outbox(1)
-    qtbot.waitUntil(lambda: page.banner.words() == f"{OLDER_COPY} {HELD}")
+    qtbot.waitUntil(lambda: page.banner.text() == f"{OLDER_COPY} {HELD}")
     assert page.view_model.table.cell(0, 3).text.startswith("until you accept the list")
     page.banner.button.click()
-    assert page.notice.words().startswith("Go on with this list?")
+    assert page.notice.text().startswith("Go on with this list?")
     assert workspace.library.findings
     page.notice.button.click()
     qtbot.waitUntil(lambda: workspace.library.findings == ())
@@ -304,9 +304,9 @@ def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, 
     takes = [shelf.put("a", S.WAITING) for _ in range(3)]
     workspace.library.change_settings(send_rule=SendRule.BY_HAND)
     page = open_outbox(3)
-    qtbot.waitUntil(lambda: page.banner.words() == "3 recordings wait until you send them.")
+    qtbot.waitUntil(lambda: page.banner.text() == "3 recordings wait until you send them.")
     page.view_model.perform(takes[0])
-    qtbot.waitUntil(lambda: page.banner.words() == "2 recordings wait until you send them. 1 other is on the way.")
+    qtbot.waitUntil(lambda: page.banner.text() == "2 recordings wait until you send them. 1 other is on the way.")
     assert workspace.library.get(takes[0]).released
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
@@ -349,7 +349,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     card.file.setText(file)
     with qtbot.waitSignal(card._work.ended):
         card.go.click()
-    assert "2 recordings were here already" in card.banner.words()
+    assert "2 recordings were here already" in card.banner.text()
 
 
 def test_a_double_clicked_bundle_is_filled_in(open_outbox, tmp_path):
@@ -411,7 +411,7 @@ def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_
     card.folder.setText(str(tmp_path))
     with qtbot.waitSignal(card._work.ended):
         card.go.click()
-    assert "not the public key of a computer" in card.banner.words()
+    assert "not the public key of a computer" in card.banner.text()
     assert state_of(workspace, take_id) is S.WAITING
     assert list(tmp_path.glob("*.vbundle*")) == []
 
@@ -434,7 +434,7 @@ def test_what_the_service_may_have_is_sent_again_only_after_a_question_about_its
     assert page.view_model.rows[take_id].cells[-1].text == "Decide"
     page.view_model.perform(take_id)
     qtbot.waitUntil(lambda: page.notice.isVisible())
-    assert "charged a second time" in page.notice.words()
+    assert "charged a second time" in page.notice.text()
     assert state_of(workspace, take_id) is S.NEEDS_ATTENTION, "nothing is sent before the answer"
     page.notice.button.click()
     qtbot.waitUntil(lambda: state_of(workspace, take_id) is S.WAITING)

@@ -90,14 +90,14 @@ def destroy_from_trash(page, take_id, qtbot):
     qtbot.waitUntil(lambda: page.view_model.table.place_of(take_id) is not None)
     choose(page, take_id)
     page.bar.button("destroy").click()
-    assert "here and at the service on this computer" in page.notice.words()
+    assert "here and at the service on this computer" in page.notice.text()
     assert page.notice.button.text() == "Destroy now"
     page.notice.button.click()
 
 
 def test_the_question_offers_the_sound_or_everything_and_changes_nothing(opened, workspace, eraser):
     page, take_id = opened()
-    assert page.notice.words() == (
+    assert page.notice.text() == (
         "The sound only, or everything? The sound only: it is destroyed now, here and at the service on this computer, "
         "and the result stays. Everything: it goes to the trash first."
     )
@@ -110,12 +110,12 @@ def test_the_sound_goes_here_and_there_and_the_result_stays(opened, workspace, e
     eraser.may_go_on.clear()
     page, take_id = opened()
     page.notice.other_button.click()
-    qtbot.waitUntil(lambda: "The service on this computer erases it now." in page.notice.words())
-    assert DESTROYED not in page.notice.words()
+    qtbot.waitUntil(lambda: "The service on this computer erases it now." in page.notice.text())
+    assert DESTROYED not in page.notice.text()
     assert workspace.library.get(take_id).audio_gone_at is not None
     eraser.may_go_on.set()
-    qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
-    assert page.notice.words().startswith("Sound of 1 recording removed, here and at the service on this computer.")
+    qtbot.waitUntil(lambda: DESTROYED in page.notice.text())
+    assert page.notice.text().startswith("Sound of 1 recording removed, here and at the service on this computer.")
     assert eraser.asked == [("acc-local", tuple(sorted({"job-1", pulse_job.job_id})), True)]
     assert workspace.library.get(take_id).result_json is not None
     assert workspace.library.erasures.due() == []
@@ -127,8 +127,8 @@ def test_everything_takes_job_and_result_there_too(opened, workspace, eraser, qt
     qtbot.waitUntil(lambda: page.undo.isVisible())
     assert (eraser.asked, workspace.library.erasures.due()) == ([], [])
     destroy_from_trash(page, take_id, qtbot)
-    qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
-    assert page.notice.words().startswith("1 recording deleted, here and at the service on this computer.")
+    qtbot.waitUntil(lambda: DESTROYED in page.notice.text())
+    assert page.notice.text().startswith("1 recording deleted, here and at the service on this computer.")
     assert [asked[2] for asked in eraser.asked] == [False]
     with pytest.raises(UnknownTake):
         workspace.library.get(take_id)
@@ -139,12 +139,12 @@ def test_a_service_that_cannot_erase_now_is_said_and_asked_again(opened, workspa
     page, take_id = opened()
     page.notice.button.click()
     destroy_from_trash(page, take_id, qtbot)
-    qtbot.waitUntil(lambda: "could not erase the recording" in page.notice.words())
-    assert DESTROYED not in page.notice.words()
+    qtbot.waitUntil(lambda: "could not erase the recording" in page.notice.text())
+    assert DESTROYED not in page.notice.text()
     assert [owed.take_id for owed in workspace.library.erasures.due()] == [take_id]
     eraser.fails = False
     workspace.flow.erasures.run()
-    qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
+    qtbot.waitUntil(lambda: DESTROYED in page.notice.text())
     assert workspace.library.erasures.due() == []
 
 
@@ -155,22 +155,22 @@ def test_what_a_crash_left_is_erased_when_the_profile_opens_again(opened, worksp
     workspace.flow.erasures.run()
     qtbot.waitUntil(lambda: workspace.library.erasures.due() == [])
     assert [asked[2] for asked in eraser.asked] == [False]
-    assert DESTROYED not in page.notice.words(), "nobody has asked for it in this page"
+    assert DESTROYED not in page.notice.text(), "nobody has asked for it in this page"
 
 
 def test_one_without_a_result_goes_as_a_whole(opened, workspace, eraser, qtbot):
     page, take_id = opened(S.FAILED, reason="The analysis failed.")
     assert not page.notice.isVisible()
     destroy_from_trash(page, take_id, qtbot)
-    qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
+    qtbot.waitUntil(lambda: DESTROYED in page.notice.text())
     assert eraser.asked == [("acc-local", ("job-1",), False)]
 
 
 def test_what_the_service_never_had_is_destroyed_at_once(opened, workspace, eraser, qtbot):
     page, take_id = opened(S.NEEDS_ATTENTION, jobs=())
     destroy_from_trash(page, take_id, qtbot)
-    qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.words())
-    assert "at the service" not in page.notice.words()
+    qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.text())
+    assert "at the service" not in page.notice.text()
     assert eraser.asked == []
 
 
@@ -197,7 +197,7 @@ def test_several_are_said_to_be_destroyed_only_when_the_last_one_is(
     words = []
     page.view_model.actions.noticed.connect(lambda notice: notice and words.append(notice.sentence))
     eraser.may_go_on.set()
-    qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
+    qtbot.waitUntil(lambda: DESTROYED in page.notice.text())
     assert len(eraser.asked) == 2
     assert [sentence for sentence in words if DESTROYED in sentence] == [
         "Sound of 2 recordings removed, here and at the service on this computer. Their keys are destroyed: "

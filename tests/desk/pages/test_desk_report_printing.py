@@ -95,7 +95,7 @@ def settled(page, qtbot):
     """Wait for the end of printing; what the message says."""
     model = page.printing
     qtbot.waitUntil(lambda: model.button.text() == "Close" and not model.isHidden())
-    return model.words()
+    return model.text()
 
 
 def audited(workspace):

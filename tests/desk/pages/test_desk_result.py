@@ -152,7 +152,7 @@ def test_a_job_of_the_service_is_shown_without_sound(network, open_page, pulse_j
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     page = open_page(RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172"))
     assert "Moderate" in visible_words(page)
-    assert page.player.words() == "The sound of this recording is not on this computer."
+    assert page.player.text() == "The sound of this recording is not on this computer."
     assert not page.player.button.isVisible()
     page.segment.option("researcher").click()
     page.json_button.click()
@@ -183,7 +183,7 @@ def test_a_service_out_of_reach_is_said_with_a_way_on(network, open_page, pulse_
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     network.up = False
     page = open_page(RecordingRoute(job_id=pulse_job.job_id), wait=False)
-    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())
+    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.text())
     network.up = True
     page.banner.button.click()
     qtbot.waitUntil(lambda: "Moderate" in visible_words(page))
@@ -231,7 +231,7 @@ def test_a_change_beyond_the_own_range_is_called_so(pulse_job):
     signals[1] = signals[1].model_copy(update={"z_score": None})
     voice = reading_of(pulse_job.result.model_copy(update={"signals": signals})).voice
     by_name = {sign.name: sign for sign in voice.signs}
-    assert by_name[signals[0].name].change.words == "Above baseline"
+    assert by_name[signals[0].name].change.text == "Above baseline"
     assert by_name[signals[0].name].change.sentence.endswith("unusual for this person.")
     assert by_name[signals[1].name].change is None
     assert voice.level is Level.MODERATE

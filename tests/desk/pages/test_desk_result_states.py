@@ -203,7 +203,7 @@ def test_sound_that_was_removed_is_said_to_be_and_the_result_stays(shelf, open_p
     take_id = shelf.put("a", OutboxState.DONE, job=pulse_job)
     workspace.library.remove_sounds([take_id])
     page = open_page(RecordingRoute(take_id=take_id))
-    assert page.player.words().startswith("The sound was removed from this computer on ")
+    assert page.player.text().startswith("The sound was removed from this computer on ")
     assert not page.player.button.isVisible()
     assert "Moderate" in words_of(page)
 
@@ -212,20 +212,20 @@ def test_sound_that_was_removed_is_said_to_be_and_the_result_stays(shelf, open_p
 def test_an_analysis_that_ended_badly_can_be_asked_for_again(state, ended, shelf, open_page, workspace, qtbot):
     take_id = shelf.put("a", state)
     page = open_page(RecordingRoute(take_id=take_id), wait=False)
-    qtbot.waitUntil(lambda: f"The analysis {ended}" in page.empty.words())
+    qtbot.waitUntil(lambda: f"The analysis {ended}" in page.empty.text())
     assert page.player.isVisible()
     page.empty.button.click()
     qtbot.waitUntil(lambda: workspace.library.get(take_id).state is OutboxState.WAITING)
     workspace.sync.library_changed.emit()
-    qtbot.waitUntil(lambda: "No result yet" in page.empty.words())
+    qtbot.waitUntil(lambda: "No result yet" in page.empty.text())
 
 
 def test_a_job_that_failed_elsewhere_offers_nothing_that_cannot_be_done(network, open_page, pulse_job, qtbot):
     failed = pulse_job.model_copy(update={"result": None, "status": JobStatus.FAILED})
     network.jobs[pulse_job.job_id] = failed.model_dump(mode="json")
     page = open_page(RecordingRoute(job_id=pulse_job.job_id), wait=False)
-    qtbot.waitUntil(lambda: "The analysis failed" in page.empty.words())
-    assert "send it again from where it was recorded" in page.empty.words()
+    qtbot.waitUntil(lambda: "The analysis failed" in page.empty.text())
+    assert "send it again from where it was recorded" in page.empty.text()
     assert not page.empty.button.isVisible()
 
 
@@ -233,7 +233,7 @@ def test_a_take_that_needs_attention_leads_to_its_check(shelf, open_page, asked,
     reason = "9 s of speech, under the 15 s minimum, so it was not sent."
     take_id = shelf.put("a", OutboxState.NEEDS_ATTENTION, reason=reason, fix=Fix.REVIEW_TAKE)
     page = open_page(RecordingRoute(take_id=take_id), wait=False)
-    qtbot.waitUntil(lambda: reason in page.empty.words())
+    qtbot.waitUntil(lambda: reason in page.empty.text())
     page.empty.button.click()
     assert asked == [("record", ReviewRoute(take_id))]
 
@@ -243,7 +243,7 @@ def test_a_result_that_comes_is_shown_without_asking_the_service(
 ):
     take_id = shelf.put("a", OutboxState.RUNNING, job_id="some-job")
     page = open_page(RecordingRoute(take_id=take_id), wait=False)
-    qtbot.waitUntil(lambda: "The service is analysing this recording." in page.empty.words())
+    qtbot.waitUntil(lambda: "The service is analysing this recording." in page.empty.text())
     with workspace.library.store.changing():
         workspace.library.store.keep_result(take_id, write_result(pulse_job.result), pulse_job.completed_at)
         workspace.library.store.move(take_id, OutboxState.DONE)
@@ -272,7 +272,7 @@ def test_while_the_network_is_slow_the_page_says_what_it_waits_for(network, slow
     recording = RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172", recorded_at=pulse_job.created_at)
     day = pulse_job.created_at.astimezone()
     page = open_page(recording, wait=False)
-    qtbot.waitUntil(lambda: "Asking the service for the result" in page.empty.words())
+    qtbot.waitUntil(lambda: "Asking the service for the result" in page.empty.text())
     assert f"Recording of {day.day} " in words_of(page)
     assert page.subject_button.text() == "ward4-0172"
     slow.set()
@@ -288,7 +288,7 @@ def test_a_result_that_was_seen_comes_back_at_once_without_the_network(network, 
     page.opened(recording)
     assert "Moderate" in words_of(page), "before any event: nothing was waited for"
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    assert page.banner.words() == ""
+    assert page.banner.text() == ""
 
 
 def test_comparing_is_a_key_or_a_click_away(shelf, open_page, pulse_job, asked, qtbot):
@@ -363,7 +363,7 @@ def test_the_json_is_saved_where_a_person_wants_it(shelf, open_page, pulse_job, 
     page.json_button.click()
     page.json_panel.save_button.click()
     choose_file(page, tmp_path / "result.json")
-    qtbot.waitUntil(lambda: page.banner.words().startswith("Saved as "))
+    qtbot.waitUntil(lambda: page.banner.text().startswith("Saved as "))
     assert '"overall_level": "moderate"' in (tmp_path / "result.json").read_text()
 
 
@@ -377,7 +377,7 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
     page = open_page(RecordingRoute(take_id=take_id))
     page.export_menu.actions()[place].trigger()
     choose_file(page, tmp_path / "made")
-    qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.")
+    qtbot.waitUntil(lambda: page.banner.text() == f"Saved as {tmp_path / 'made'}.")
     assert (tmp_path / "made").read_bytes().startswith(beginning)
     if beginning == b"{":
         assert '"Wording 2.0"' in (tmp_path / "made").read_text()
@@ -394,5 +394,5 @@ def test_an_export_that_needs_the_service_says_so_when_it_is_away(
     page = open_page(RecordingRoute(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     page.export_menu.actions()[0].trigger()
     choose_file(page, tmp_path / "report.pdf")
-    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())
+    qtbot.waitUntil(lambda: "cannot be reached" in page.banner.text())
     assert not (tmp_path / "report.pdf").exists()

@@ -107,7 +107,7 @@ def test_a_trajectory_that_is_being_computed_appears_by_itself(network, open_pag
 def test_what_was_read_stays_when_the_service_is_away(opened, network, qtbot):
     network.up = False
     opened.view_model.reload()
-    qtbot.waitUntil(lambda: "The charts show what was last read, " in opened.banner.words())
+    qtbot.waitUntil(lambda: "The charts show what was last read, " in opened.banner.text())
     assert opened.charts.isVisible()
 
 
@@ -115,7 +115,7 @@ def test_a_subject_without_a_result_says_what_is_on_the_way(shelf, open_page, qt
     shelf.put("ward4-0001", OutboxState.WAITING)
     page = open_page("ward4-0001")
     waiting = "1 recording is on the way. The charts appear with the first result."
-    qtbot.waitUntil(lambda: waiting in page.empty.words())
+    qtbot.waitUntil(lambda: waiting in page.empty.text())
     assert not page.export_button.isEnabled()
 
 

@@ -19,7 +19,7 @@ from vbdesk.clock import utc_now
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.reads import SubjectRead
-from vbdesk.desk.subject.trajectory_text import age_words, subject_of
+from vbdesk.desk.subject.trajectory_text import age_text, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.states import OutboxState
@@ -182,7 +182,7 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
     keep(workspace, trajectory_answer)
     network.up = False
     page.opened(SUBJECT)
-    qtbot.waitUntil(lambda: "The charts show what was last read, " in page.banner.words())
+    qtbot.waitUntil(lambda: "The charts show what was last read, " in page.banner.text())
     assert page.charts.isVisible()
     assert page.export_button.isEnabled()
     network.up = True
@@ -224,7 +224,7 @@ def test_notes_of_recordings_here_stand_in_charts_and_table(workspace, shelf, tr
     reading = subject_of(
         read, read.as_of, [replace(item, recorded_at=recorded_at, note="Slept badly", tags=("night",))]
     )
-    assert [(mark.t, mark.words) for mark in reading.chart.marks] == [(recorded_at.timestamp(), "Slept badly (night)")]
+    assert [(mark.t, mark.text) for mark in reading.chart.marks] == [(recorded_at.timestamp(), "Slept badly (night)")]
     noted = [row.recorded_at for row in reading.rows if row.cells[-2].text.endswith("Slept badly (night)")]
     assert noted == [recorded_at]
 
@@ -243,13 +243,13 @@ def test_the_change_is_said_with_its_reason_and_shown_at_a_press(page, network, 
     assert "Also unusual: " in said
     page.show_change.click()
     assert page.charts.cursor_moment == page.view_model.reading.change.moment_s
-    assert "Unusual for this person" in page.charts.tip.words()
+    assert "Unusual for this person" in page.charts.tip.text()
 
 
 def test_the_age_is_said_in_words():
     now = datetime(2026, 5, 3, 12).astimezone()
-    assert age_words(now.replace(hour=10, minute=41), now) == "Read today 10:41"
-    assert age_words(now - timedelta(days=30), now).startswith("Read 3 Apr ")
+    assert age_text(now.replace(hour=10, minute=41), now) == "Read today 10:41"
+    assert age_text(now - timedelta(days=30), now).startswith("Read 3 Apr ")
 
 
 def choose(page, kind, folder):
@@ -269,7 +269,7 @@ def test_charts_are_exported_without_the_service(shown, network, kind, file, beg
     with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
     assert (tmp_path / file).read_bytes().startswith(begins)
-    assert str(tmp_path / file) in shown.banner.words()
+    assert str(tmp_path / file) in shown.banner.text()
     assert shown.charts.isVisible()
 
 
@@ -348,7 +348,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(shown, tmp_path, qtbot):
     card = choose(shown, "svg", tmp_path / "file")
     with qtbot.waitSignal(shown.view_model.export.ended):
         card.go.click()
-    assert "Choose another place, then try again." in card.banner.words()
+    assert "Choose another place, then try again." in card.banner.text()
     assert card.isVisible()
 
 

@@ -91,9 +91,9 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     qtbot.addWidget(again)
     again.opened(None)
     qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
-    qtbot.waitUntil(lambda: again.banner.words() != "")
+    qtbot.waitUntil(lambda: again.banner.text() != "")
     assert cell(again, "ward4-0168", 4) == "38"
-    assert "and at the service a moment ago" in again.banner.words()
+    assert "and at the service a moment ago" in again.banner.text()
 
 
 def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
@@ -160,7 +160,7 @@ def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_p
     assert names(page) == ["ward4-0172"]
     workspace.navigator.open("subject", "ward4-0172")
     qtbot.waitUntil(lambda: names(page) == [])
-    assert "No subject fits" in page.empty.words()
+    assert "No subject fits" in page.empty.text()
     page.empty.button.click()
     assert len(names(page)) == 2
 
@@ -252,7 +252,7 @@ def test_without_the_service_the_list_shows_what_is_here(shelf, network, open_pa
     shelf.put("ward4-0172", OutboxState.WAITING)
     network.up = False
     page = open_page(1)
-    qtbot.waitUntil(lambda: "The list shows what is known on this computer." in page.banner.words())
+    qtbot.waitUntil(lambda: "The list shows what is known on this computer." in page.banner.text())
     assert cell(page, "ward4-0172", 5) == "1 on the way"
 
 
@@ -272,7 +272,7 @@ def test_several_subjects_get_and_lose_tags_at_once(shelf, workspace, open_page,
     qtbot.waitUntil(lambda: page.view_model.note_of("ward4-0001").tags == ("ENT",))
     page.list.setFocus()
     qtbot.keyClick(page.list, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    assert page.many.bar.words() == "3 subjects chosen"
+    assert page.many.bar.text() == "3 subjects chosen"
     page.many.bar.button("tag").click()
     qtbot.keyClicks(page.many.tags.edit, "study, ENT")
     page.many.add_button.click()
@@ -285,14 +285,14 @@ def test_several_subjects_get_and_lose_tags_at_once(shelf, workspace, open_page,
     assert workspace.library.subject_notes.all()["ward4-0001"].text == "Hoarse since May."
     page.list.clearSelection()
     page.list.select_key("ward4-0002")
-    assert page.many.bar.words() == "1 subject chosen"
+    assert page.many.bar.text() == "1 subject chosen"
     page.many.bar.button("tag").click()
     qtbot.keyClicks(page.many.tags.edit, "ENT")
     page.many.remove_button.click()
     qtbot.waitUntil(lambda: kept() == wanted | {"ward4-0002": ("study",)})
     page.many.bar.button("none").click()
     assert page.list.chosen_keys() == []
-    assert page.many.bar.words().startswith("Tick subjects")
+    assert page.many.bar.text().startswith("Tick subjects")
 
 
 def test_the_smallest_window_with_the_largest_text_scrolls_so_that_rows_have_room(shelf, open_page, qtbot):

@@ -23,8 +23,8 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     shelf.put("never-sent")
     page = open_listed(SubjectsPage, 3)
     page.export_menu.wanted.emit("csv", str(tmp_path))
-    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
-    assert "does not know 1 of the chosen ones" in page.banner.words()
+    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.text())
+    assert "does not know 1 of the chosen ones" in page.banner.text()
     [folder] = tmp_path.glob("vbdesk-csv-*")
     rows = {row["group_id"]: row for row in rows_of(folder)}
     assert set(rows) == {"a-1", "b-1"}
@@ -42,7 +42,7 @@ def test_a_selection_becomes_one_report_with_the_letterhead(
     shelf.put("b-1")
     page = open_listed(SubjectsPage, 2)
     page.export_menu.wanted.emit("pdf", str(tmp_path))
-    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
+    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.text())
     [file] = tmp_path.glob("vbdesk-pdf-*/*")
     printed = " ".join(" ".join(sheet.extract_text() for sheet in PdfReader(file).pages).split())
     assert file.name == "subjects.pdf"
@@ -55,7 +55,7 @@ def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path
     page = open_listed(SubjectsPage, 2)
     page.search.setText("b-")
     page.export_menu.export("bids", str(tmp_path))
-    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
+    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.text())
     [folder] = tmp_path.glob("vbdesk-bids-*")
     assert len(list(folder.glob("sub-*"))) == 1
     assert "b-1" in (folder / "sourcedata" / "group_ids.tsv").read_text()
@@ -66,7 +66,7 @@ def test_without_the_service_nothing_is_written_and_the_reason_is_said(shelf, se
     page = open_listed(SubjectsPage, 1)
     service.up = False
     page.export_menu.export("csv", str(tmp_path))
-    qtbot.waitUntil(lambda: page.banner.isVisible() and "Reading" not in page.banner.words())
+    qtbot.waitUntil(lambda: page.banner.isVisible() and "Reading" not in page.banner.text())
     assert list(tmp_path.glob("vbdesk-*")) == []
     qtbot.waitUntil(lambda: not page.export_menu.work.busy)
 
@@ -91,7 +91,7 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
         "Send to the FHIR server",
     ]
     page.export_menu.wanted.emit("csv", str(tmp_path))
-    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
+    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.text())
     [folder] = tmp_path.glob("vbdesk-csv-*")
     assert [row["group_id"] for row in rows_of(folder)] == ["a-1"]
 

@@ -45,7 +45,7 @@ def test_the_result_asks_whether_it_is_the_right_person(shelf, workspace, pulse_
     page.opened(RecordingRoute(take_id=take_id))
     qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
     assert page.question.isVisible() is asks
-    assert page.question.words() == (QUESTION if asks else "")
+    assert page.question.text() == (QUESTION if asks else "")
     find(workspace.library, take_id, limit + 0.1)
     qtbot.waitUntil(lambda: not page.question.isVisible())
     page.closed()
@@ -63,7 +63,7 @@ def test_yes_it_is_this_person_ends_the_question_for_good(shelf, workspace, puls
     page.question.other_button.click()
     qtbot.waitUntil(lambda: not page.question.isVisible())
     noted = f"{page.view_model.view.title} Noted: it is this person."
-    qtbot.waitUntil(lambda: page.banner.words().startswith(noted))
+    qtbot.waitUntil(lambda: page.banner.text().startswith(noted))
     find(library, take_id, comparison_rules().unlike_below - 0.2)  # compared again
     page.opened(RecordingRoute(take_id=take_id))
     qtbot.waitUntil(lambda: page.view_model.view.reading is not None)

@@ -61,7 +61,7 @@ class User:
         self.qtbot.waitUntil(lambda: bool(condition()))
 
     def waits_for_words(self, words):
-        self.waits_for(lambda: words in self.page.banner.words())
+        self.waits_for(lambda: words in self.page.banner.text())
 
     def rests(self):
         """Until the microphones are listed and nothing is being read."""

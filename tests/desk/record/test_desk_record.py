@@ -36,7 +36,7 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
     assert item.quality == {"clarity": 80.0, "overall": "good"}
     assert user.page.model.phase is RecordPhase.READY
     assert user.page.ready.setup.subject.text() == ""
-    assert "Saved here. It is sent when the service answers." in user.page.banner.words()
+    assert "Saved here. It is sent when the service answers." in user.page.banner.text()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_after_send_the_page_says_what_the_recording_waits_for(user, workspace, 
     workspace.sync.set_status(status)
     metadata = TakeMetadata("ward4-0172", utc_now(), RecordingTarget("model", "pulse"))
     user.page._on_sent(CheckSource(Origin.TAKE, "one.take", metadata))
-    assert said in user.page.banner.words()
+    assert said in user.page.banner.text()
 
 
 def test_a_vanished_microphone_keeps_the_take(user):
@@ -62,7 +62,7 @@ def test_a_vanished_microphone_keeps_the_take(user):
     user.records(20)
     user.microphone.unplug()
     user.sees_check()
-    assert user.page.banner.words() == "The microphone was unplugged. The 20 seconds before that are kept."
+    assert user.page.banner.text() == "The microphone was unplugged. The 20 seconds before that are kept."
     assert user.page.review.review.seconds == pytest.approx(20, abs=1)
 
 
@@ -72,7 +72,7 @@ def test_what_became_of_a_take_is_not_hidden_by_which_microphone_comes_next(user
     user.microphone.unplug()
     user.sees_check()
     user.page.model.setup.device_noticed.emit("The microphone is gone.")
-    assert user.page.banner.words() == "The microphone was unplugged. The 20 seconds before that are kept."
+    assert user.page.banner.text() == "The microphone was unplugged. The 20 seconds before that are kept."
     user.page.check.keep.click()
     user.waits_for_words("is kept here and was not sent. The microphone is gone.")
 
@@ -180,7 +180,7 @@ def test_the_page_asked_for_something_else_while_it_records_keeps_the_subject(us
     user.enters_subject("ward4-0172")
     user.records(20)
     user.page.opened(asked)  # “Record” on the page of another subject, or “Review” in the Outbox
-    assert "Finish this recording first." in user.page.banner.words()
+    assert "Finish this recording first." in user.page.banner.text()
     assert user.page.model.setup.subject.group_id == "ward4-0172"
     assert user.page.review.source is None
 
@@ -267,7 +267,7 @@ def test_a_meter_without_a_microphone_says_nothing_while_a_recording_begins(user
     user.rests()
     user.begins()
     user.page.model._on_not_listening(Failure.of(MicrophoneError("The microphone is used by another program.")))
-    assert user.page.banner.words() == ""
+    assert user.page.banner.text() == ""
     user.speaks(20)
     user.stops()
 

@@ -122,7 +122,7 @@ def test_a_wording_that_is_missing_is_shown_in_english_and_says_so(user, german,
     box.read_button.click()
     dialog = box.findChild(WordingDialog)
     assert dialog.notice.text() == "There is no consent wording in French. It is shown in English."
-    assert dialog.words.text().startswith("I agree that my voice is recorded")
+    assert dialog.sentence.text().startswith("I agree that my voice is recorded")
     dialog.accept()
     consent(user).tick(True)
     user.records(16)
@@ -247,7 +247,7 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
     card, notes = view.consent, user.workspace.library.subject_notes
     notes.keep("a-1", SubjectNote(prompts="de"))
     words = "3 subjects have no consent noted, and this profile requires one. Tick the rows of those who agreed."
-    assert card.words.text() == words
+    assert card.sentence.text() == words
     assert not card.note.isEnabled()
     assert not view.send.isEnabled()
     assert notes.group_id_of("Übung 7") is None
@@ -258,7 +258,7 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
     card.asked_by.setText("Dr Berg")
     card.note.click()
     user.waits_for_words("The consent of 2 subjects is noted.")
-    assert card.words.text().startswith("1 subject has no consent noted")
+    assert card.sentence.text().startswith("1 subject has no consent noted")
     consents, alias_id = user.workspace.library.consents, notes.group_id_of("Übung 7")
     (event,) = consents.of(alias_id).events
     assert (event.kind, event.asked_by) == (ConsentKind.RESEARCH, "Dr Berg")
@@ -285,5 +285,5 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
 def test_reminded_a_table_offers_the_consent_and_goes_on_without_it(user, rules, speech_file, tmp_path, policy, words):
     rules(policy)
     view = listed(user, speech_file, tmp_path, "a-1")
-    assert (view.consent.words.text() if not view.consent.isHidden() else "") == words
+    assert (view.consent.sentence.text() if not view.consent.isHidden() else "") == words
     assert view.send.isEnabled()

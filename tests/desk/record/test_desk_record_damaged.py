@@ -39,13 +39,13 @@ def actions(workspace):
 def looks(user):
     user.page.opened(None)
     user.waits_for(lambda: user.page.review.damaged.takes)
-    user.waits_for(lambda: "damaged" in user.page.banner.words().lower())
+    user.waits_for(lambda: "damaged" in user.page.banner.text().lower())
 
 
 def test_a_damaged_recording_is_named_and_its_readable_parts_become_recordings(user, workspace):
     path = leave_take(workspace, "ward4-1", flipped=20)
     looks(user)
-    assert user.page.banner.words() == "1 recording that was cut short is damaged. Decide what to do with its file."
+    assert user.page.banner.text() == "1 recording that was cut short is damaged. Decide what to do with its file."
     user.page.banner.button.click()
     (card,) = user.page.damaged.cards
     assert card.sentence.text() == (
@@ -140,7 +140,7 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
     content = path.read_bytes()
     user.page.review.review_library(item.take_id)
     user.waits_for(lambda: user.page.banner.button.text() == "Recover what can be read")
-    assert "The sound of this recording is damaged. It can be read from 0:00.0 to" in user.page.banner.words()
+    assert "The sound of this recording is damaged. It can be read from 0:00.0 to" in user.page.banner.text()
     user.page.banner.button.click()
     user.waits_for_words("A recording of ward4-0172 is kept")
     assert path.read_bytes() == content

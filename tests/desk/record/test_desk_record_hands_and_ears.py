@@ -167,11 +167,11 @@ def test_record_reacts_at_once(user):
 
 @pytest.mark.parametrize(("seconds", "words"), [(3.0, "Long enough at 0:15"), (20.0, "Stops at 20:00")])
 def test_the_next_limit_stands_below_the_time(user, seconds, words):
-    assert user.page.live._limit_words(seconds) == words
+    assert user.page.live._limit_text(seconds) == words
 
 
 def test_the_last_minute_counts_down(user):
-    assert user.page.live._limit_words(1185.0) == "Stops in 15 s"
+    assert user.page.live._limit_text(1185.0) == "Stops in 15 s"
 
 
 def test_every_control_has_a_name(user):

@@ -177,7 +177,7 @@ def test_files_without_a_subject_wait_in_the_table_until_it_is_typed(user, folde
 def test_an_edit_is_meant_for_all_checked_rows(user, folder):
     view = listed(user, folder)
     view.table.selectAll()
-    assert "4 checked rows" in view.row_words.text()
+    assert "4 checked rows" in view.row_text.text()
     types(user, "monday.wav", SUBJECT, "p-7")
     user.waits_for(lambda: cell(user, "broken.wav", SUBJECT) == "p-7")
     types(user, "tuesday.wav", TAGS, "pilot, ward")
@@ -274,7 +274,7 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
 def test_other_files_wait_until_the_import_is_done(user, folder):
     listed(user, folder)
     drops(user, folder / "monday.wav")
-    assert "Finish or cancel this import first" in user.page.banner.words()
+    assert "Finish or cancel this import first" in user.page.banner.text()
     assert user.page.imports.table.rowCount() == 4
 
 
@@ -373,7 +373,7 @@ def test_a_fault_of_a_cancelled_import_leaves_the_next_one_as_it_is(user, folder
     release(OSError(5, "Input/output error"))
     user.rests()
     assert "monday.wav" in fates(user)
-    assert not user.page.banner.words()
+    assert not user.page.banner.text()
     user.page.imports.cancel()
 
 

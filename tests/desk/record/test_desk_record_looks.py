@@ -114,7 +114,7 @@ def test_no_words_are_cut_off_on_the_way_of_a_recording(camera, open_page, speec
     page.check._show_speaker("This does not sound like the earlier recordings of this subject. Check it.")
     cut += camera.look(page, "9-another-voice")
     page.check.discard.click()
-    user.waits_for(lambda: "was discarded" in page.undo.words())
+    user.waits_for(lambda: "was discarded" in page.undo.text())
     cut += camera.look(page, "a-discarded")
     assert not cut, "\n".join(cut)
 

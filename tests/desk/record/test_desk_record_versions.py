@@ -51,7 +51,7 @@ def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_
     user.waits_for_words("It is sent when the service answers. Version 1 stays here, not sent.")
     user.waits_for(lambda: len(user.outbox()) == 2)
     user.page.banner.button.click()
-    user.waits_for(lambda: user.page.undo.words().startswith("The other version was discarded."))
+    user.waits_for(lambda: user.page.undo.text().startswith("The other version was discarded."))
     assert len(user.outbox()) == 1
     user.page.undo.button.click()
     user.waits_for(lambda: len(user.outbox()) == 2)
@@ -65,7 +65,7 @@ def test_a_discarded_take_comes_back_as_it_was(user):
     user.page.review.trim(TrimRange(2.0, 19.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     user.page.check.discard.click()
-    user.waits_for(lambda: user.page.undo.words().startswith("The recording of ward4-0172 was discarded."))
+    user.waits_for(lambda: user.page.undo.text().startswith("The recording of ward4-0172 was discarded."))
     assert user.outbox() == []
     assert user.page.model.phase is RecordPhase.READY
     user.page.undo.button.click()
@@ -78,14 +78,14 @@ def discards(user, subject):
     user.records(16)
     user.stops()
     user.page.check.discard.click()
-    user.waits_for(lambda: subject in user.page.undo.words())
+    user.waits_for(lambda: subject in user.page.undo.text())
 
 
 def test_no_other_message_and_no_other_recording_takes_the_undo_away(user):
     discards(user, "ward4-1")
     user.page._show_failure("The microphone was unplugged.")
     assert user.page.undo.isVisible()
-    assert "ward4-1" in user.page.undo.words()
+    assert "ward4-1" in user.page.undo.text()
     user.enters_subject("ward4-2")
     user.records(16)
     assert not user.page.undo.isVisible()
@@ -126,7 +126,7 @@ def test_what_was_discarded_before_can_be_undone_too_and_the_offer_can_be_closed
     user.page.undo.button.click()
     user.sees_check()
     user.page.check.keep.click()
-    user.waits_for(lambda: "ward4-1" in user.page.undo.words())
+    user.waits_for(lambda: "ward4-1" in user.page.undo.text())
     user.page.undo.other_button.click()
     assert not user.page.undo.isVisible()
     assert [each.item.group_id for each in user.workspace.library.trash.items()] == ["ward4-1"]
@@ -193,7 +193,7 @@ def test_another_voice_is_warned_of_and_can_still_be_sent(user):
     user.enters_subject("ward4-0172")
     user.records(16)
     user.stops()
-    user.waits_for(lambda: "does not sound like" in user.page.check.speaker.words())
+    user.waits_for(lambda: "does not sound like" in user.page.check.speaker.text())
     user.presses(Qt.Key.Key_Return)
     user.waits_for(user.outbox)
 

@@ -10,11 +10,11 @@ from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
 from vbdesk.desk.ui.notice import Tone
-from vbdesk.desk.ui.shortcuts import key_words
+from vbdesk.desk.ui.shortcuts import key_text
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.language import _, ngettext
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import managed_text
 from vbdesk.outbox.profiles.service_key import LockState
 
 
@@ -25,10 +25,10 @@ class AppLockCard(QWidget):
         super().__init__()
         self._model, self._offered = model, offered
         self.turn_on = secondary_button(_("Turn on"), icon="lock")
-        self.lock_now = secondary_button(_("Lock now"), icon="lock", key=key_words("Ctrl+L"))
+        self.lock_now = secondary_button(_("Lock now"), icon="lock", key=key_text("Ctrl+L"))
         self.turn_off = quiet_button(_("Turn off"))
         self.banner = Banner()
-        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.after = ChoiceField("clock")
         for minutes in LOCK_AFTER:
             self.after.addItem(_after(minutes), minutes)
@@ -52,7 +52,7 @@ class AppLockCard(QWidget):
         if self.after.findData(minutes) < 0:
             self.after.addItem(_after(minutes), minutes)
         self.after.setDisabled(True)
-        self.after_field.set_help(managed_words())
+        self.after_field.set_help(managed_text())
 
     def _lay_out(self) -> None:
         card = card_with_header(_("App lock"), self.turn_on)
@@ -71,7 +71,7 @@ class AppLockCard(QWidget):
         button_row.addWidget(self.lock_now)
         button_row.addWidget(self.turn_off)
         button_row.addStretch(1)
-        for part in (self.words, self.banner, self.after_field):
+        for part in (self.sentence, self.banner, self.after_field):
             card.body.addWidget(part)
         card.body.addLayout(button_row)
         card.body.addWidget(self._form)
@@ -97,23 +97,23 @@ class AppLockCard(QWidget):
     def _show_choice(self, choice: LockChoice) -> None:
         opens, on = choice.passphrase_opens, choice.state is not None
         if opens:
-            words = _(
+            text = _(
                 "Only the passphrase opens vbdesk and the recordings and results on this computer, also after a "
                 "restart. Recording and sending go on while the window is locked."
             )
         elif self._offered:
-            words = _(
+            text = _(
                 "The app lock is off: this computer's keyring opens vbdesk. With the lock, the window asks for a "
                 "passphrase of its own after a pause and at every start, and the keys leave the keyring."
             )
         else:
-            words = _(
+            text = _(
                 "The keys of this profile are kept until the window is closed, so they need no lock. "
                 "Choose the keyring in a new profile to use the app lock."
             )
         if self._offered and self._model.is_missing:
-            words = " ".join((words, _("Your organisation asks you to turn it on.")))
-        self.words.setText(words)
+            text = " ".join((text, _("Your organisation asks you to turn it on.")))
+        self.sentence.setText(text)
         self.turn_on.setVisible(self._offered and not opens and self._form.isHidden())
         self.turn_off.setVisible(on and self._model.managed_minutes is None)
         self.lock_now.setVisible(opens)

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import ChangeConsentRules, SettingsRead
 from vbdesk.desk.flow.flow import Flow
-from vbdesk.desk.subject_data.consent_text import kind_words
+from vbdesk.desk.subject_data.consent_text import kind_text
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow
@@ -35,17 +35,17 @@ class ConsentRulesCard(QWidget):
                 (ConsentPolicy.OFF.value, pgettext("consent rule", "Off"), ""),
             ],
         )
-        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.kind, self.valid = ChoiceField("file"), ChoiceField("clock")
         for kind in GIVEN_KINDS:
-            self.kind.addItem(kind_words(kind), kind.value)
+            self.kind.addItem(kind_text(kind), kind.value)
         self.asked_by = LineField(icon="person")
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
         self._fill_validity()
         managed = flow.context.library.policy.consent_policy is not None
         self.policy.setDisabled(managed)
         card = card_with_header(_("Consent"), self.policy)
-        card.body.addWidget(self.words)
+        card.body.addWidget(self.sentence)
         if managed:
             card.body.addWidget(ManagedNote())
         fields = (
@@ -76,7 +76,7 @@ class ConsentRulesCard(QWidget):
     def show_settings(self) -> None:
         """Show the rules."""
         self.policy.choose(self._rules.policy.value)
-        self.words.setText(self._policy_words())
+        self.sentence.setText(self._policy_text())
         self.kind.setCurrentIndex(self.kind.findData(self._rules.kind.value))
         index = _VALID_DAYS.index(self._rules.valid_days) if self._rules.valid_days in _VALID_DAYS else -1
         self.valid.setCurrentIndex(index)
@@ -84,7 +84,7 @@ class ConsentRulesCard(QWidget):
             self.asked_by.setText(self._rules.asked_by)
         self._fields.setVisible(self._rules.policy is not ConsentPolicy.OFF)
 
-    def _policy_words(self) -> str:
+    def _policy_text(self) -> str:
         match self._rules.policy:
             case ConsentPolicy.REQUIRED:
                 return _("Nothing is recorded, imported or sent without the consent of the subject.")

@@ -23,7 +23,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.language import N_, _, pgettext, translated
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import managed_text
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
@@ -36,8 +36,8 @@ _TAKEN = {
 }
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
-_LANGUAGE_WORDS = N_("Of what people read or say aloud. A summary comes in the language that the service is set to.")
-_READING_WORDS = N_("Of this window. The language of prompts does not change with it.")
+_LANGUAGE_HELP = N_("Of what people read or say aloud. A summary comes in the language that the service is set to.")
+_READING_HELP = N_("Of this window. The language of prompts does not change with it.")
 
 
 class ReadingChoice(Protocol):
@@ -82,10 +82,10 @@ class DeskCard(Card):
         self.reading.addItem(_("As the system"), "")
         for tag, name in reading.choices() if reading is not None else ():
             self.reading.addItem(name, tag)
-        self.reading_field = Field(_("Language"), self.reading, help_text=_(_READING_WORDS))
+        self.reading_field = Field(_("Language"), self.reading, help_text=_(_READING_HELP))
         if reading is not None and reading.managed:
             self.reading.setDisabled(True)
-            self.reading_field.set_help(managed_words())
+            self.reading_field.set_help(managed_text())
         self.pedal = QKeySequenceEdit()
         self.pedal.setMaximumSequenceLength(1)
         self.pedal_field = Field(
@@ -98,14 +98,14 @@ class DeskCard(Card):
         self.notice = LineField(placeholder="https://")
         self.notice.setDisabled(self._managed)
         self.notice_field = Field(_("Notice of new versions"), self.notice, optional=True)
-        self.notice_field.set_help(managed_words() if self._managed else _("Off while empty. Nothing is downloaded."))
+        self.notice_field.set_help(managed_text() if self._managed else _("Off while empty. Nothing is downloaded."))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(24)
         self._grid.setVerticalSpacing(18)
         self._parts: tuple[QWidget, ...] = (
             *((self.reading_field,) if reading is not None else ()),
             Field(_("Text size"), self.text_size, help_text=_("The system's font, or a size of its own for vbdesk.")),
-            Field(_("Language of prompts"), self.language, help_text=_(_LANGUAGE_WORDS)),
+            Field(_("Language of prompts"), self.language, help_text=_(_LANGUAGE_HELP)),
             self.pedal_field,
             self.notice_field,
         )
@@ -164,10 +164,10 @@ class DeskCard(Card):
             self.setTabOrder(before, after)
 
     def _colours(self) -> QWidget:
-        words = QHBoxLayout()
-        words.addWidget(Text(_("Colours"), Role.LABEL_MEDIUM))
-        words.addStretch(1)
-        row = PageHeader(words, self.scheme, words_width=_NAME_WIDTH)
+        texts = QHBoxLayout()
+        texts.addWidget(Text(_("Colours"), Role.LABEL_MEDIUM))
+        texts.addStretch(1)
+        row = PageHeader(texts, self.scheme, texts_width=_NAME_WIDTH)
         row.setMinimumWidth(1)
         return row
 
@@ -176,8 +176,8 @@ class DeskCard(Card):
         box = QHBoxLayout(row)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
-        words = _("Recordings and settings of every profile are in {folder}", folder=self._ports.data_dir)
-        box.addWidget(Text(words, Role.LABEL, "text2", wrap=True), 1)
+        text = _("Recordings and settings of every profile are in {folder}", folder=self._ports.data_dir)
+        box.addWidget(Text(text, Role.LABEL, "text2", wrap=True), 1)
         box.addWidget(self.open_folder)
         return row
 

@@ -35,7 +35,7 @@ class LetterheadRead(Read[Letterhead]):
 
 
 @dataclass(frozen=True)
-class SetWords(Command):
+class SetLetterheadText(Command):
     """Set name and address, whose lines commas separate, Arabic ones too; without both, there is no letterhead."""
 
     name: str
@@ -80,8 +80,8 @@ class LetterheadCard(QWidget):
         row.addWidget(self.remove)
         row.addWidget(self.choose)
         card = card_with_header(_("Letterhead of reports"), buttons)
-        self.words = Text("", Role.BODY, "text2", wrap=True)
-        card.body.addWidget(self.words)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        card.body.addWidget(self.sentence)
         self.name, self.address = LineField(), LineField()
         self.name.setMaxLength(MAX_LINE)
         self.address.setMaxLength(MAX_LINES * MAX_LINE)
@@ -93,8 +93,8 @@ class LetterheadCard(QWidget):
         whole = QHBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(card)
-        self.name.editingFinished.connect(self._on_words)
-        self.address.editingFinished.connect(self._on_words)
+        self.name.editingFinished.connect(self._on_text_edited)
+        self.address.editingFinished.connect(self._on_text_edited)
         self.choose.clicked.connect(self._choose_logo)
         self.remove.clicked.connect(self._remove_logo)
         self._screen.changed.connect(self.show_letterhead)
@@ -117,17 +117,17 @@ class LetterheadCard(QWidget):
         has_logo = bool(known and known.logo)
         self.choose.setEnabled(known is not None)
         self.remove.setVisible(has_logo)
-        self.words.setText(
+        self.sentence.setText(
             _("Printed at the top of every report, with the logo.")
             if has_logo
             else _("Printed at the top of every report. The logo can be SVG or PNG.")
         )
 
     @Slot()
-    def _on_words(self) -> None:
+    def _on_text_edited(self) -> None:
         shown = (self._known.name, ", ".join(self._known.address)) if self._known else ("", "")
         if (self.name.text(), self.address.text()) != shown:
-            self._do(SetWords(self.name.text(), self.address.text()))
+            self._do(SetLetterheadText(self.name.text(), self.address.text()))
 
     @Slot()
     def _choose_logo(self) -> None:

@@ -98,10 +98,10 @@ class AccountPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(margins(36, 28, 20, 24))
         layout.setSpacing(16)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(_("Account"), Role.PAGE_TITLE))
-        words.addWidget(
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(_("Account"), Role.PAGE_TITLE))
+        texts.addWidget(
             Text(_("The service, the rules for recordings, and this program."), Role.BODY, "text2", wrap=True)
         )
         self._titles = {
@@ -112,7 +112,7 @@ class AccountPage(QWidget):
         }
         self.sections = SegmentedChoice(_("Section"), [(key, title, "") for key, title in self._titles.items()])
         self.sections.chosen.connect(self.show_section)
-        layout.addWidget(PageHeader(words, self.sections))
+        layout.addWidget(PageHeader(texts, self.sections))
         self.banner.float_over(self)
         self._area = scroll_area(self._column)
         self._area.verticalScrollBar().valueChanged.connect(self._on_scrolled)
@@ -333,13 +333,13 @@ class AccountPage(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
         box.addWidget(IconView("laptop" if entry.here else "server", "text2", 18))
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(Text(entry.name, Role.BODY_MEDIUM, wrap=True))
-        words.addWidget(Text(entry.where, Role.CAPTION, "text2", wrap=True))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(Text(entry.name, Role.BODY_MEDIUM, wrap=True))
+        texts.addWidget(Text(entry.where, Role.CAPTION, "text2", wrap=True))
         if entry.managed:
-            words.addWidget(ManagedNote())
-        box.addLayout(words, 1)
+            texts.addWidget(ManagedNote())
+        box.addLayout(texts, 1)
         return field_with_buttons(said, *self._profile_controls(entry), least=_PROFILE_WIDTH)
 
     def _profile_controls(self, entry: ProfileLine) -> Iterator[QWidget]:

@@ -62,7 +62,7 @@ class PassphraseCard(QWidget):
 
     def _lay_out(self) -> None:
         card: Card = card_with_header(_("Passphrase"), self.change)
-        words = _(
+        text = _(
             "It opens the recordings and results on this computer. The recovery key stays the same when you change it."
         )
         fields = QVBoxLayout(self._form)
@@ -75,7 +75,7 @@ class PassphraseCard(QWidget):
         buttons.addWidget(self.cancel)
         buttons.addWidget(self.save)
         fields.addLayout(buttons)
-        for part in (Text(words, Role.BODY, "text2", wrap=True), self._form):
+        for part in (Text(text, Role.BODY, "text2", wrap=True), self._form):
             card.body.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -87,10 +87,10 @@ class RulesCards(QWidget):
             ],
         )
         self.sending.chosen.connect(self._on_sending)
-        self._sending_words = Text("", Role.BODY, "text2", wrap=True)
+        self._sending_text = Text("", Role.BODY, "text2", wrap=True)
         self._network = Text("", Role.CAPTION, "text3", wrap=True)
         card = card_with_header(_("Sending"), self.sending)
-        card.body.addWidget(self._sending_words)
+        card.body.addWidget(self._sending_text)
         card.body.addWidget(self._network)
         return card
 
@@ -103,7 +103,7 @@ class RulesCards(QWidget):
             ],
         )
         self.keeping.chosen.connect(self._on_keeping)
-        self._keeping_words = Text("", Role.BODY, "text2", wrap=True)
+        self._keeping_text = Text("", Role.BODY, "text2", wrap=True)
         self.days = LineField()
         self.days.setAccessibleName(_("Days after the result"))
         self.days.setValidator(QIntValidator(0, LONGEST_DAYS, self.days))
@@ -118,7 +118,7 @@ class RulesCards(QWidget):
         self._days_row = QWidget()
         self._days_row.setLayout(row)
         card = card_with_header(_("Keeping"), self.keeping)
-        card.body.addWidget(self._keeping_words)
+        card.body.addWidget(self._keeping_text)
         card.body.addWidget(self._days_row)
         if self._flow.context.library.policy.retention is not None:
             self.keeping.setDisabled(True)
@@ -131,11 +131,11 @@ class RulesCards(QWidget):
         options = [(str(days), ngettext("{count} day", "{count} days", days), "") for days in _TRASH_DAYS]
         self.trash = SegmentedChoice(name, options)
         self.trash.chosen.connect(self._on_trash)
-        words = _(
+        text = _(
             "A deleted recording can be restored for this time, from the trash of the Outbox. Then its key and its "
             "sound are destroyed, also without a network."
         )
-        return _explained(_("Trash"), self.trash, words)
+        return _explained(_("Trash"), self.trash, text)
 
     def _subject_card(self) -> Card:
         name = _("Second line of a subject")
@@ -145,11 +145,11 @@ class RulesCards(QWidget):
         ]
         self.detail = SegmentedChoice(name, options)
         self.detail.chosen.connect(self._on_detail)
-        words = _(
+        text = _(
             "The second line is shown with the subject's id on every page. It is kept encrypted on this computer "
             "and never sent. Enter it on the page Record, or on Subjects with the note."
         )
-        return _explained(_("Subjects"), self.detail, words)
+        return _explained(_("Subjects"), self.detail, text)
 
     def _care_card(self) -> Card:
         self.check = secondary_button(_("Check the log"), icon="check")
@@ -159,24 +159,24 @@ class RulesCards(QWidget):
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
         card = card_with_header(_("Log and diagnostics"), self.check, self.save)
-        words = _(
+        text = _(
             "What was done with recordings here is logged without voices or names, and no entry can be changed unseen. "
             "Diagnostics help to find a fault; they hold no key and nothing about a person."
         )
-        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        card.body.addWidget(Text(text, Role.BODY, "text2", wrap=True))
         card.body.addWidget(self.answer)
         return card
 
     @Slot()
     def _show_network(self) -> None:
-        self._network.setText(_network_words(self._flow.context.sync.network.state().metered))
+        self._network.setText(_network_text(self._flow.context.sync.network.state().metered))
 
     @Slot()
     def show_settings(self) -> None:
         """Show the settings."""
         settings = self._settings
         self.sending.choose(settings.send_rule.value)
-        self._sending_words.setText(_(_SENDING[settings.send_rule]))
+        self._sending_text.setText(_(_SENDING[settings.send_rule]))
         if settings.trash_days in _TRASH_DAYS:
             self.trash.choose(str(settings.trash_days))
         else:
@@ -184,7 +184,7 @@ class RulesCards(QWidget):
         self.detail.choose(settings.detail.value)
         retention = settings.retention
         self.keeping.choose(retention.rule.value)
-        self._keeping_words.setText(_(_KEEPING[retention.rule]))
+        self._keeping_text.setText(_(_KEEPING[retention.rule]))
         self._days_row.setVisible(retention.rule is RetentionRule.AFTER_RESULT)
         if not self.days.hasFocus():
             self.days.setText(str(retention.days))
@@ -239,8 +239,8 @@ class RulesCards(QWidget):
                 self.check.setEnabled(True)
                 self._say(outcome.sentence, "ok" if outcome.done.found else "fail")
             case CommandOutcome(failure=None, command=WriteDiagnostics(file)):
-                words = _("The diagnostics are in {file}. Read them before you send them to anybody.", file=file)
-                self._say(words, "ok")
+                text = _("The diagnostics are in {file}. Read them before you send them to anybody.", file=file)
+                self._say(text, "ok")
             case CommandOutcome(failure=None):
                 return
             case _:
@@ -254,14 +254,14 @@ class RulesCards(QWidget):
         self.answer.show()
 
 
-def _explained(title: str, choice: SegmentedChoice, words: str) -> Card:
+def _explained(title: str, choice: SegmentedChoice, text: str) -> Card:
     """A card with one choice and what it means."""
     card = card_with_header(title, choice)
-    card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+    card.body.addWidget(Text(text, Role.BODY, "text2", wrap=True))
     return card
 
 
-def _network_words(metered: bool | None) -> str:
+def _network_text(metered: bool | None) -> str:
     if metered is None:
         return _("This system does not tell whether a network is metered: every network counts as unmetered.")
     return _("The present network is metered.") if metered else _("The present network is not metered.")

@@ -20,7 +20,9 @@ from vbdesk.desk.ui.time_text import day_and_time
 from vbdesk.language import N_, _, joined, pgettext
 
 _MAKING_WIDTH, _SECRET_BYTES = 150, 32
-_WORDS = N_("The service can report every finished job of this account to your program, signed with your secret.")
+_INTRODUCTION = N_(
+    "The service can report every finished job of this account to your program, signed with your secret."
+)
 _LIMITS = N_(
     "No program can read the webhook or its deliveries from the service. To see deliveries or to remove the "
     "webhook, use the service's console."
@@ -52,9 +54,9 @@ class WebhookCard(Card):
         making = QHBoxLayout()
         making.addWidget(self.make)
         making.addStretch(1)
-        buttons = PageHeader(making, self.try_out, self.save, words_width=_MAKING_WIDTH)
+        buttons = PageHeader(making, self.try_out, self.save, texts_width=_MAKING_WIDTH)
         buttons.setMinimumWidth(1)
-        self.body.addWidget(Text(_(_WORDS), Role.BODY, "text2", wrap=True))
+        self.body.addWidget(Text(_(_INTRODUCTION), Role.BODY, "text2", wrap=True))
         self.body.addWidget(self.state)
         self.body.addWidget(self.url_field)
         self.body.addWidget(self.secret_field)

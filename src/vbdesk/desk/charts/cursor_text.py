@@ -42,11 +42,11 @@ def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> Cur
     index = sign.reading_at(moment_s)
     recorded = chart.job_at(moment_s) is not None
     return CursorText(
-        when=_moment_words(moment_s),
+        when=_moment_text(moment_s),
         sign=sign.shown_label,
         level=None if index is None else sign.readings.levels[index],
         sentence=" ".join(_sentences(chart, sign, index, moment_s)) if recorded else _("This recording has no result."),
-        note=" ".join(_("Note: {note}", note=mark.words) for mark in chart.marks if mark.t == moment_s),
+        note=" ".join(_("Note: {note}", note=mark.text) for mark in chart.marks if mark.t == moment_s),
         opens=recorded,
     )
 
@@ -71,12 +71,12 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
 
 
 def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
-    words = result_texts().issue
+    text = result_texts().issue
     place = int((chart.times == moment_s).nonzero()[0][-1])
     codes = chart.issues[place]
-    return [_(words.get(code, words[OTHER_ISSUE]).what, code=code.replace("_", " ")) for code in codes]
+    return [_(text.get(code, text[OTHER_ISSUE]).what, code=code.replace("_", " ")) for code in codes]
 
 
-def _moment_words(moment_s: float) -> str:
+def _moment_text(moment_s: float) -> str:
     """`29 May 2026, 09:12`, local."""
     return formats.day_and_time(in_zone(from_unix_seconds(moment_s)))

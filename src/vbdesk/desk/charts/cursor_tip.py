@@ -47,7 +47,7 @@ class CursorTip(QFrame):
             self._column.addWidget(part)
         self.hide()
 
-    def words(self) -> str:
+    def text(self) -> str:
         """All text that it shows."""
         return " ".join(part.text() for part in (self._when, self._sign, self._sentence, self._note) if part.text())
 
@@ -62,17 +62,17 @@ class CursorTip(QFrame):
         self._column.setContentsMargins(16, 2 if tight else 14, 16, 2 if tight else 14)
         self._column.setSpacing(0 if tight else 6)
 
-    def show_next_to(self, words: CursorText, point: QPoint, area: QWidget) -> None:
-        """Show `words` at the side of `point` with more space, within `area`."""
-        self._when.setText(words.when)
-        self._sign.setText(words.sign)
-        self._badge.setVisible(words.level is not None)
-        if words.level is not None:
-            self._badge.show_level(words.level)
-        self._sentence.setText(words.sentence)
-        self._note.setText(words.note)
-        self._note.setVisible(bool(words.note))
-        self._open.setVisible(words.opens)
+    def show_next_to(self, text: CursorText, point: QPoint, area: QWidget) -> None:
+        """Show `text` at the side of `point` with more space, within `area`."""
+        self._when.setText(text.when)
+        self._sign.setText(text.sign)
+        self._badge.setVisible(text.level is not None)
+        if text.level is not None:
+            self._badge.show_level(text.level)
+        self._sentence.setText(text.sentence)
+        self._note.setText(text.note)
+        self._note.setVisible(bool(text.note))
+        self._open.setVisible(text.opens)
         self._fit(tight=False)
         width = max(self._theme.px(_WIDTH), self._when.sizeHint().width() + 32)
         width = min(max(width, self._sign.sizeHint().width() + self._badge.sizeHint().width() + 44), area.width() - 8)

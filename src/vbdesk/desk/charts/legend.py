@@ -27,7 +27,7 @@ class Legend(QWidget):
         self._theme = app_theme()
         super().__init__()
         self._entries: list[QWidget] = []
-        for words, paint, width in (
+        for text, paint, width in (
             (_("Reading, larger is surer"), _readings, 20),
             (_("Quality issue"), _quality_issue, 12),
             (_("Smoothed, 90% interval"), _estimate, 24),
@@ -43,7 +43,7 @@ class Legend(QWidget):
             row.setContentsMargins(0, 0, 0, 0)
             row.setSpacing(_MARK_GAP)
             row.addWidget(_Mark(paint, width))
-            row.addWidget(Text(words, Role.CAPTION, "text2"))
+            row.addWidget(Text(text, Role.CAPTION, "text2"))
             self._entries.append(entry)
         self._change = self._entries[-1]
         self.show_changes(shown=False)

@@ -124,13 +124,13 @@ def paint_gaps(theme: Theme, painter: QPainter, estimates: EstimateSeries, frame
     for before, after in estimates.gaps():
         left, right = frame.x_at(estimates.t[before]), frame.x_at(estimates.t[after])
         days = round((estimates.t[after] - estimates.t[before]) / DAY_S)
-        for words in (
+        for text in (
             ngettext("no recordings, {count} day", "no recordings, {count} days", days),
             ngettext("{count} day", "{count} days", days),
         ):
-            if metrics.horizontalAdvance(words) + 12 <= right - left:
+            if metrics.horizontalAdvance(text) + 12 <= right - left:
                 area = QRectF(left, frame.rect.top(), right - left, metrics.height())
-                painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
+                painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
                 break
 
 

@@ -10,7 +10,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
 from vbdesk.desk.charts.time_window import TimeWindow
-from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart, direction_words
+from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart, direction_text
 from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.card import horizontal_line
 from vbdesk.desk.ui.margins import margins
@@ -79,8 +79,8 @@ class SignChartRow(QFrame):
         self._column.setMinimumWidth(0 if stacked else width)
         self._column.setMaximumWidth(16_777_215 if stacked else width)
         self.plot.setMinimumHeight(px(_PLOT_HEIGHT) if stacked else _PLOT_HEIGHT)
-        words = self._column.sizeHint().height()
-        least = words + self.plot.minimumHeight() + 2 if stacked else max(words, _PLOT_HEIGHT)
+        text = self._column.sizeHint().height()
+        least = text + self.plot.minimumHeight() + 2 if stacked else max(text, _PLOT_HEIGHT)
         self.setMinimumHeight(least + 13)
         self.setMaximumHeight(max(px(_MOST_HEIGHT), least + 13))
 
@@ -106,7 +106,7 @@ def name_width(theme: Theme, trends: Iterable[str] = ()) -> int:
     """Width of the names at the left of the charts: any level fits with any direction, and with these `trends`."""
     level = max(level_badge_size(theme, level_word(level)).width() for level in Level)
     measured = QFontMetrics(theme.font(Role.LABEL))
-    trend = max(map(measured.horizontalAdvance, [*direction_words().values(), *trends]))
+    trend = max(map(measured.horizontalAdvance, [*direction_text().values(), *trends]))
     return max(theme.px(_NAME_WIDTH), _NAME_SIDE + level + _NAME_GAP + trend + 1)
 
 

@@ -65,12 +65,12 @@ def _paint_pitch_scale(painter: QPainter, theme: Theme, area: QRectF) -> None:
     shares = _pitch_share(np.array(_LABELLED_PITCH_HZ, np.float64))
     for hertz, share in zip(_LABELLED_PITCH_HZ, shares.tolist(), strict=True):
         y = area.bottom() - area.height() * share
-        words = _("{hertz} Hz", hertz=hertz)
-        width = painter.fontMetrics().horizontalAdvance(words) + 8
+        text = _("{hertz} Hz", hertz=hertz)
+        width = painter.fontMetrics().horizontalAdvance(text) + 8
         box = QRectF(area.right() - width - 12, y - height / 2, width, height)
         painter.fillRect(box, _ground(theme))
         painter.setPen(theme.colour("warn"))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def _ground(theme: Theme) -> QColor:
@@ -89,13 +89,13 @@ def paint_frequencies(painter: QPainter, theme: Theme, area: QRectF, highest_hz:
         if hertz >= highest_hz or y - height / 2 < area.top() or (least and least - y < height):
             continue
         least = y
-        words = _("{count} kHz", count=hertz // 1000)
-        width = painter.fontMetrics().horizontalAdvance(words)
+        text = _("{count} kHz", count=hertz // 1000)
+        width = painter.fontMetrics().horizontalAdvance(text)
         box = QRectF(area.left() + 12, y - height / 2, width + 8, height)
         painter.fillRect(box, _ground(theme))
         painter.setPen(theme.colour("text2"))
         painter.drawLine(QPointF(area.left(), y), QPointF(area.left() + 10, y))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def paint_marker(painter: QPainter, theme: Theme, x: float, area: QRectF) -> None:

@@ -44,7 +44,7 @@ def _years(first: int, last: int) -> list[tuple[float, str]]:
     return [(_midnight(datetime(year, 1, 1)).timestamp(), str(year)) for year in range(first + 1, last + 1, step)]
 
 
-def zone_words(moment_s: float) -> str:
+def zone_text(moment_s: float) -> str:
     """`Local time (UTC+01:00)`: the zone of the axis at a moment."""
     offset = in_zone(from_unix_seconds(moment_s)).utcoffset() or timedelta(0)
     minutes = round(offset.total_seconds() / 60)
@@ -54,7 +54,7 @@ def zone_words(moment_s: float) -> str:
     return _("Local time ({zone})", zone=zone)
 
 
-def read_words(as_of: datetime, now: datetime) -> str:
+def read_text(as_of: datetime, now: datetime) -> str:
     """`Today`, or the local day such as `30 Jan`: a cached read may be old."""
     read, here = in_zone(as_of), now.astimezone()
     if read.date() == here.date():

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.clock import utc_now
 from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.desk.charts.sign_painting import ChartFrame
-from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.time_axis import read_text, ticks, zone_text
 from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart
 from vbdesk.desk.ui.icons import paint_icon
@@ -60,19 +60,19 @@ class NoteLane(QWidget):
         """Show notes; hide the row if there are none."""
         self._marks = marks
         self.setVisible(bool(marks))
-        self.setAccessibleDescription(" ".join(f"{mark.words}." for mark in marks))
+        self.setAccessibleDescription(" ".join(f"{mark.text}." for mark in marks))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter, frame = antialiased(QPainter(self)), self.frame()
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
-        words = _("Notes")
+        text = _("Notes")
         at_right = painter.layoutDirection() is Qt.LayoutDirection.RightToLeft
         room = self._right if at_right else self._left
-        if room > painter.fontMetrics().horizontalAdvance(words) + 28:
-            words_area = mirrored(painter, QRectF(20, 0, room, self.height()), QRectF(self.rect()))
-            painter.drawText(words_area, Qt.AlignmentFlag.AlignVCenter, words)
+        if room > painter.fontMetrics().horizontalAdvance(text) + 28:
+            text_area = mirrored(painter, QRectF(20, 0, room, self.height()), QRectF(self.rect()))
+            painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter, text)
         side = self._theme.px(_FLAG)
         for mark in self._marks:
             x = frame.x_at(mark.t)
@@ -136,11 +136,11 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
     def show_chart(self, chart: TrajectoryChart) -> None:
         """Show when the chart was read, and the window that counts."""
         self._days.show_chart(chart)
-        self.setAccessibleDescription(self.words())
+        self.setAccessibleDescription(self.text())
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Time zone and the window that counts, for screen readers."""
-        return self._days.words()
+        return self._days.text()
 
     @Slot()
     def _repaint(self) -> None:
@@ -177,13 +177,13 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         )
         self.update()
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Time zone and the window that counts, for screen readers."""
         return ngettext(
             "{zone}. The estimates rest on the last {count} day.",
             "{zone}. The estimates rest on the last {count} days.",
             self._counts_days,
-            zone=zone_words(self._read_s),
+            zone=zone_text(self._read_s),
         )
 
     def frame(self) -> ChartFrame:
@@ -207,14 +207,14 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
-        words = read_words(from_unix_seconds(self._read_s), utc_now())
+        text = read_text(from_unix_seconds(self._read_s), utc_now())
         painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
-        width, height = painter.fontMetrics().horizontalAdvance(words) + 12, painter.fontMetrics().height() + 2
+        width, height = painter.fontMetrics().horizontalAdvance(text) + 12, painter.fontMetrics().height() + 2
         left = min(x - width / 2, self.size().width() - width - 2)
         box = QRectF(left, (self._theme.px(_AXIS_HEIGHT) - height) / 2 + 2, width, height)
         rounded(painter, box, 4, self._theme.colour("text"))
         painter.setPen(self._theme.colour("surface"))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
         return [(box.left() - _GAP, box.right() + _GAP)]
 
     def _paint_window(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
@@ -225,38 +225,38 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
         painter.setPen(QPen(self._theme.colour("control"), 1.0))
         painter.drawLine(QLineF(x, 0, x, self._theme.px(_AXIS_HEIGHT) - 6))
-        words = ngettext("{count} day counts", "{count} days count", self._counts_days)
-        width = painter.fontMetrics().horizontalAdvance(words)
+        text = ngettext("{count} day counts", "{count} days count", self._counts_days)
+        width = painter.fontMetrics().horizontalAdvance(text)
         if width + 6 < frame.rect.right() - x:
             painter.setPen(self._theme.colour("text2"))
-            painter.drawText(QPointF(x + 6, self._base_line(painter)), words)
+            painter.drawText(QPointF(x + 6, self._base_line(painter)), text)
             taken.append((x - _GAP, x + 6 + width + _GAP))
 
     def _paint_ticks(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         metrics = painter.fontMetrics()
-        for moment, words in ticks(frame.start, frame.end):
-            x, half = frame.x_at(moment), metrics.horizontalAdvance(words) / 2
+        for moment, text in ticks(frame.start, frame.end):
+            x, half = frame.x_at(moment), metrics.horizontalAdvance(text) / 2
             painter.setPen(QPen(self._theme.colour("control"), 1.0))
             painter.drawLine(QLineF(x, 0, x, _TICK))
             x = max(x, half + 4)  # not cut off at the left edge
             if all(x + half < left or x - half > right for left, right in taken):
                 painter.setPen(self._theme.colour("text3"))
-                painter.drawText(QPointF(x - half, self._base_line(painter)), words)
+                painter.drawText(QPointF(x - half, self._base_line(painter)), text)
                 taken.append((x - half - _GAP, x + half + _GAP))
 
     def _paint_zone(self, painter: QPainter, frame: ChartFrame) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
-        words = zone_words(float(np.clip(self._read_s, frame.start, frame.end)))
+        text = zone_text(float(np.clip(self._read_s, frame.start, frame.end)))
         if self.zone_below:
             top = self._theme.px(_AXIS_HEIGHT) - 4
             area = QRectF(frame.rect.left(), top, frame.rect.width(), self.size().height() - top)
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
         else:
             at_right = QGuiApplication.layoutDirection() is Qt.LayoutDirection.RightToLeft
-            x = self.size().width() - 20 - painter.fontMetrics().horizontalAdvance(words) if at_right else 20
-            painter.drawText(QPointF(x, self._base_line(painter)), words)
+            x = self.size().width() - 20 - painter.fontMetrics().horizontalAdvance(text) if at_right else 20
+            painter.drawText(QPointF(x, self._base_line(painter)), text)
 
     def _base_line(self, painter: QPainter) -> float:
         metrics = painter.fontMetrics()

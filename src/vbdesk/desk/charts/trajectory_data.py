@@ -140,7 +140,7 @@ class SignChart:
             if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
                 if episode.kind == "acute" or episode.timepoints == 1:
                     return _(_UNUSUAL_ONCE[episode.direction])
-                return _unusual_words(episode)
+                return _unusual_text(episode)
         return ""
 
     def is_unusual(self, index: int) -> bool:
@@ -173,11 +173,11 @@ class NoteMarker:
 
     Attributes:
         t: epoch seconds.
-        words: the note.
+        text: the note.
     """
 
     t: float
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def _sign_chart(
         name=sign.name,
         label=sign.label,
         level=conclusive[-1] if conclusive else Level.INCONCLUSIVE,
-        trend=_trend_words(sign),
+        trend=_trend_text(sign),
         trend_detail=_trend_detail(sign.trend),
         readings=readings,
         estimates=estimates,
@@ -360,15 +360,15 @@ def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
     )
 
 
-def direction_words() -> dict[str, str]:
+def direction_text() -> dict[str, str]:
     """The directions of a trend, each with its arrow."""
     return {"rising": _("↑ Rising"), "falling": _("↓ Falling"), "stable": _("= Steady")}
 
 
-def _trend_words(sign: SignTrajectory) -> str:
+def _trend_text(sign: SignTrajectory) -> str:
     match sign.trend.direction:
         case "rising" | "falling" | "stable" as direction:
-            return direction_words()[direction]
+            return direction_text()[direction]
     if sign.n_recordings < 2:
         return _("First recording") if sign.n_recordings else _("No reading yet")
     return _("Too early for a trend")
@@ -391,7 +391,7 @@ def _signed(change: float) -> str:
     return formats.number(change, "+.2f").replace("-", "\u2212")
 
 
-def _unusual_words(episode: AnomalyEpisode) -> str:
+def _unusual_text(episode: AnomalyEpisode) -> str:
     if episode.direction == "above":
         return ngettext(
             "Unusual for this person: above their own baseline at {count} recording in a row.",

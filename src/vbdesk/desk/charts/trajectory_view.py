@@ -108,7 +108,7 @@ class TrajectoryView(QWidget):
             for row in self._rows:
                 row.hide()
         self._move_cursor(self._cursor if same and self._cursor in self._moments else None)
-        self.setAccessibleDescription(f"{_in_words(chart)} {self._axis.words()}")
+        self.setAccessibleDescription(f"{_as_text(chart)} {self._axis.text()}")
         if gradually:
             self._more.start()
         else:
@@ -328,7 +328,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
     return low, high
 
 
-def _in_words(chart: TrajectoryChart) -> str:
+def _as_text(chart: TrajectoryChart) -> str:
     """Description of the charts for screen readers."""
     until = in_zone(from_unix_seconds(chart.span[1]))
     day = formats.long_day(until)

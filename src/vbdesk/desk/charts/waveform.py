@@ -13,7 +13,7 @@ from vbdesk.desk.charts.take_layers import TakePicture, paint_frequencies, paint
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _
 
 Envelope = NDArray[np.float32]
@@ -117,7 +117,7 @@ class LiveWaveform(QWidget):
             painter.setPen(QPen(self._theme.colour("border"), 1.0))
             painter.drawLine(QPointF(x, top), QPointF(x, top + px(14)))
             painter.setPen(self._theme.colour("text3"))
-            painter.drawText(QRectF(x + 6, top, 60, px(14)), Qt.AlignmentFlag.AlignVCenter, clock_words(tick))
+            painter.drawText(QRectF(x + 6, top, 60, px(14)), Qt.AlignmentFlag.AlignVCenter, clock_text(tick))
             tick += _LIVE_TICK_S
 
     def _paint_cursor(self, painter: QPainter, x: float, area: QRectF) -> None:
@@ -245,7 +245,7 @@ class TakeWaveform(QWidget):
         if self._across_s < self._seconds and not self._start_s <= seconds <= self._start_s + self._across_s:
             self._look_at(seconds - self._across_s / 4, self._across_s)
         sentences = [
-            _("At {position} of {length}.", position=clock_words(seconds), length=clock_words(self._seconds)),
+            _("At {position} of {length}.", position=clock_text(seconds), length=clock_text(self._seconds)),
             _("Arrow keys move by a second, page keys by ten."),
             _("Plus and minus zoom. [ and ] trim before and after.") if self._handles else "",
         ]

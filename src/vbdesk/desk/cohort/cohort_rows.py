@@ -87,7 +87,7 @@ class HeatRow:
         age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
-        shown = self.key if self.subject is None else self.subject.words
+        shown = self.key if self.subject is None else self.subject.text
         name = LabelCell(shown, "text", strong=True, name=True)
         return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
 
@@ -106,27 +106,27 @@ def _level_cell(state: SignState) -> HeatCell:
     level = level_word(state.level)
     if state.unusual == USUAL:
         return HeatCell(level, state.level)
-    words = _("{level}. {finding}.", level=level, finding=_against_baseline(state))
-    return HeatCell(words, state.level, strong=True)
+    text = _("{level}. {finding}.", level=level, finding=_against_baseline(state))
+    return HeatCell(text, state.level, strong=True)
 
 
 def _change_cell(state: SignState) -> HeatCell:
     if state.z is None or state.level is Level.INCONCLUSIVE:
-        words = ngettext("Too early to say, {count} reading", "Too early to say, {count} readings", state.n)
+        text = ngettext("Too early to say, {count} reading", "Too early to say, {count} readings", state.n)
         # Translators: the number of readings, in a narrow cell.
-        return HeatCell(words, figure=_("n {count}", count=state.n))
-    words = _against_baseline(state)
+        return HeatCell(text, figure=_("n {count}", count=state.n))
+    text = _against_baseline(state)
     if abs(state.z) <= OWN_RANGE_Z and state.unusual == USUAL:
-        return HeatCell(words, icon="equals")
-    return HeatCell(words, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
+        return HeatCell(text, icon="equals")
+    return HeatCell(text, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
 
 
 def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
         return HeatCell(level_word(Level.INCONCLUSIVE), state.level)
     score = formats.number(state.score, ".2f")
-    words = _("{score}, level: {level}", score=score, level=level_in_sentence(state.level))
-    return HeatCell(words, state.level, figure=score)
+    text = _("{score}, level: {level}", score=score, level=level_in_sentence(state.level))
+    return HeatCell(text, state.level, figure=score)
 
 
 _HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
@@ -207,7 +207,7 @@ class TriageRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Cells of the table."""
-        shown = self.key if self.subject is None else self.subject.words
+        shown = self.key if self.subject is None else self.subject.text
         name = TwoLineCell(_("{subject} · {age}", subject=shown, age=self.age), joined(self.action, self.reason))
         button = ButtonCell(pgettext("verb", "Open"), quiet=True)
         return HeatCell(overall_word(self.level), self.level), name, button
@@ -283,7 +283,7 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     """The reason to review a subject; None if nothing is unusual."""
     levels = [state.level for state in entry.signs.values()]
     action = recommended_action(levels)
-    words = "" if action is RecommendedAction.NONE else action_title(action)
+    text = "" if action is RecommendedAction.NONE else action_title(action)
     notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
@@ -302,7 +302,7 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
         recording=RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at),
         level=entry.level,
         reason=reason,
-        action=words,
+        action=text,
         age=age_in_days(entry.recorded_at, now),
         urgency=urgency,
     )
@@ -361,8 +361,8 @@ def _since(sign: str, state: SignState, recordings: int) -> str:
 
 
 def _why_inconclusive(entry: SubjectSummary) -> str:
-    words = result_texts().issue
-    known = [words[code].what for code in entry.issues if code in words]
+    text = result_texts().issue
+    known = [text[code].what for code in entry.issues if code in text]
     return _(known[0]) if known else _("The newest recording does not allow a reading.")
 
 

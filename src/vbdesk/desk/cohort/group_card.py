@@ -108,10 +108,10 @@ class CohortGroupView(QWidget):
         note = _(
             "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95%)."
         )
-        words = QHBoxLayout()
-        words.setContentsMargins(20, 10, 20, 0)
-        words.addWidget(Text(note, Role.CAPTION, "text2", wrap=True))
-        card.body.addLayout(words)
+        texts = QHBoxLayout()
+        texts.setContentsMargins(20, 10, 20, 0)
+        texts.addWidget(Text(note, Role.CAPTION, "text2", wrap=True))
+        card.body.addLayout(texts)
         card.body.addWidget(HeatLegend())
         return card
 
@@ -147,9 +147,9 @@ class CohortGroupView(QWidget):
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for title, words in facts:
+        for title, text in facts:
             self._facts_box.addWidget(Text(title, Role.CAPTION, "text2"))
-            self._facts_box.addWidget(Text(words, Role.BODY, "text", wrap=True))
+            self._facts_box.addWidget(Text(text, Role.BODY, "text", wrap=True))
         self._facts.setVisible(bool(facts))
 
     @Slot(object)

@@ -16,7 +16,7 @@ from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import SubjectTopic, Topic
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
-from vbdesk.desk.ui.time_text import age_words
+from vbdesk.desk.ui.time_text import age_text
 from vbdesk.language import _, formats, joined, ngettext, pgettext, translated
 from vbdesk.report.result_texts import action_title, result_texts
 
@@ -45,12 +45,12 @@ class GroupSignRow:
         return (
             LabelCell(_(self.sign.label), "text"),
             LevelCountsCell(counts, self.total),
-            LabelCell(flagged_words(self.sign), "text"),
-            LabelCell(score_words(self.sign), "text2"),
+            LabelCell(flagged_text(self.sign), "text"),
+            LabelCell(score_text(self.sign), "text2"),
         )
 
 
-def flagged_words(sign: SignAggregate) -> str:
+def flagged_text(sign: SignAggregate) -> str:
     """`7 of 38, 18% (9% to 33%)`; the share only with enough recordings."""
     if not sign.n:
         return _("no reading")
@@ -69,7 +69,7 @@ def flagged_words(sign: SignAggregate) -> str:
     )
 
 
-def score_words(sign: SignAggregate) -> str:
+def score_text(sign: SignAggregate) -> str:
     """Median of the scores, and the range of the middle 80 %."""
     score = sign.score
     if score.p50 is None:
@@ -115,7 +115,7 @@ def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> Grou
         )
     return GroupReading(
         group_id=read.group_id,
-        sentence=joined(used, _("Read {age}.", age=age_words(read_at, now))),
+        sentence=joined(used, _("Read {age}.", age=age_text(read_at, now))),
         facts=tuple(_facts(read)),
         rows=tuple(GroupSignRow(sign, window.jobs_used) for sign in read.signs),
     )
@@ -128,7 +128,7 @@ def _headings() -> tuple[str, ...]:
 def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
     jobs, heard, coming = read.job_counts, read.recordings, read.adherence
     facts = [
-        (_("Recordings in the group"), _job_words(jobs.done, jobs.queued + jobs.running, jobs.failed + jobs.timed_out))
+        (_("Recordings in the group"), _job_text(jobs.done, jobs.queued + jobs.running, jobs.failed + jobs.timed_out))
     ]
     if heard.n:
         minutes = ngettext("{count:,} minute", "{count:,} minutes", round(heard.total_minutes))
@@ -151,7 +151,7 @@ def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
     return facts
 
 
-def _job_words(done: int, under_way: int, lost: int) -> str:
+def _job_text(done: int, under_way: int, lost: int) -> str:
     parts = [ngettext("{count:,} done", "{count:,} done", done)]
     if under_way:
         parts.append(ngettext("{count:,} on the way", "{count:,} on the way", under_way))
@@ -161,8 +161,8 @@ def _job_words(done: int, under_way: int, lost: int) -> str:
 
 
 def _issue(code: str) -> str:
-    words = result_texts().issue.get(code)
-    return code.replace("_", " ") if words is None else _(words.what)
+    text = result_texts().issue.get(code)
+    return code.replace("_", " ") if text is None else _(text.what)
 
 
 def _times(what: str, count: int) -> str:

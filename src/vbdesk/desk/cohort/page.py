@@ -100,10 +100,10 @@ class CohortPage(QWidget):
 
     def _header(self) -> QWidget:
         self.caption = Text("", Role.BODY, "text2", wrap=True)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(_("Cohort"), Role.PAGE_TITLE))
-        words.addWidget(self.caption)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(_("Cohort"), Role.PAGE_TITLE))
+        texts.addWidget(self.caption)
         self.scope = SegmentedChoice(
             _("What is shown"), [("all", _("Subjects"), "person"), ("group", _("One group"), "grid")]
         )
@@ -117,7 +117,7 @@ class CohortPage(QWidget):
         table = QAction(_("Table of the newest readings (CSV)"), self.export_menu)
         table.triggered.connect(self._ask_where)
         self.export_menu.insertAction(self.export_menu.actions()[0], table)
-        return PageHeader(words, self.scope, self.export_button)
+        return PageHeader(texts, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:
         """Build the view of all subjects, outer widgets first: Qt restyles all children of a moved widget."""
@@ -220,10 +220,10 @@ class CohortPage(QWidget):
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(horizontal_line())
         self._meaning = Text("", Role.CAPTION, "text2", wrap=True)
-        words = QHBoxLayout()
-        words.setContentsMargins(20, 10, 20, 0)
-        words.addWidget(self._meaning)
-        card.body.addLayout(words)
+        texts = QHBoxLayout()
+        texts.setContentsMargins(20, 10, 20, 0)
+        texts.addWidget(self._meaning)
+        card.body.addLayout(texts)
         self.legend = HeatLegend()
         card.body.addWidget(self.legend)
         return card
@@ -267,14 +267,14 @@ class CohortPage(QWidget):
         self.calm.setVisible(not reading.triage)
         few = 0 < len(reading.summaries) < FEWEST
         if few:
-            words = ngettext(
+            text = ngettext(
                 "Only {count} subject: too few to say something of a group.",
                 "Only {count} subjects: too few to say something of a group.",
                 len(reading.summaries),
             )
         else:
-            words = _("Fewer than {count} with a reading are only counted.", count=FEWEST)
-        self._few.setText(words)
+            text = _("Fewer than {count} with a reading are only counted.", count=FEWEST)
+        self._few.setText(text)
         self._meaning.setText(_(_MEANING[self.view_model.wanted.mode]))
         if self.search.text() or self.tag.currentIndex() > 0:
             self.empty.say(

@@ -22,7 +22,7 @@ from vbdesk.desk.reports.report_look import report_look
 from vbdesk.desk.subject_data.request_throttle import expected_s, wait_for_room
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.desk.ui.time_text import age_words
+from vbdesk.desk.ui.time_text import age_text
 from vbdesk.language import _, formats, ngettext, pgettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.sync.forecast import approximate_duration
@@ -192,7 +192,7 @@ class CohortViewModel(QObject):
         counts, oldest = formats.list_of([subjects, recordings]), reading.oldest_read
         if oldest is None:
             return counts
-        return _("{counts}; the oldest was read {age}", counts=counts, age=age_words(oldest, self._now()))
+        return _("{counts}; the oldest was read {age}", counts=counts, age=age_text(oldest, self._now()))
 
     def show(self) -> None:
         """Page shown: cached content immediately, then updates."""

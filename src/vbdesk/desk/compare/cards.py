@@ -23,7 +23,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import PairBandBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _, pgettext
 from vbdesk.report.reader_words import level_in_sentence, level_word
 from vbdesk.report.result_texts import overall_in_sentence
@@ -113,7 +113,7 @@ class SideCard(Card):
         self._same_subject = tuple(same_subject)
         blocked = self.choice.blockSignals(True)
         self.choice.clear()
-        self.choice.addItems([one.words for one in self._same_subject])
+        self.choice.addItems([one.text for one in self._same_subject])
         self.choice.setCurrentIndex(-1 if recorded is None else self._same_subject.index(recorded))
         self.choice.setEnabled(len(self._same_subject) > 1)
         self.choice.blockSignals(blocked)
@@ -133,7 +133,7 @@ class SideCard(Card):
             self._level.addWidget(Text(_("overall level"), Role.CAPTION, "text3"))
             self._level.addStretch(1)
             chip = Chip(findings_chip(len(reading.quality.issues)))
-            chip.setAccessibleName(_("Quality, {side}: {findings}", side=self._name, findings=chip.words))
+            chip.setAccessibleName(_("Quality, {side}: {findings}", side=self._name, findings=chip.text))
             self._level.addWidget(chip)
         else:
             self._level.addWidget(Text(side.view.heading, Role.LABEL, "text2", wrap=True), 1)
@@ -151,7 +151,7 @@ class SideCard(Card):
         self.waveform.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
         self.spectrogram.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
         self.spectrogram.show_spectrogram(picture.shades)
-        self._time.setText(clock_words(picture.seconds))
+        self._time.setText(clock_text(picture.seconds))
         self._sound.show()
 
     def _make_player(self, playback: Playback) -> QWidget:
@@ -189,7 +189,7 @@ class SideCard(Card):
     def _on_moved(self, seconds: float) -> None:
         self.waveform.show_position(seconds)
         self.spectrogram.show_position(seconds)
-        self._time.setText(clock_words(seconds or self._seconds))
+        self._time.setText(clock_text(seconds or self._seconds))
 
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
@@ -245,11 +245,11 @@ class PairRow(QWidget):
     """Name, left, right and difference; in narrow windows the difference is below, then the name above."""
 
     def __init__(
-        self, name: QWidget, left: QWidget, right: QWidget, words: QWidget, below: QWidget | None = None
+        self, name: QWidget, left: QWidget, right: QWidget, text: QWidget, below: QWidget | None = None
     ) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._name, self._values, self._words, self._below = name, (left, right), words, below
+        self._name, self._values, self._text, self._below = name, (left, right), text, below
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(_SIDE_PADDING, 9, _SIDE_PADDING, 9)
         self._grid.setHorizontalSpacing(_GAP)
@@ -269,7 +269,7 @@ class PairRow(QWidget):
         if (one_line, name_above) == self._arranged:
             return
         self._arranged = one_line, name_above
-        for part in (self._name, *self._values, self._words):
+        for part in (self._name, *self._values, self._text):
             self._grid.removeWidget(part)
         top = 1 if name_above else 0
         self._grid.addWidget(self._name, 0, 0, 1, 3 if name_above else 1, Qt.AlignmentFlag.AlignVCenter)
@@ -280,9 +280,9 @@ class PairRow(QWidget):
             width = _value_width(self._theme) if one_line else self._theme.px(_VALUE_WIDTH)
             self._grid.setColumnMinimumWidth(column, width)
         if one_line:
-            self._grid.addWidget(self._words, 0, 3)
+            self._grid.addWidget(self._text, 0, 3)
         else:
-            self._grid.addWidget(self._words, top + 1, 0, 1, 3)
+            self._grid.addWidget(self._text, top + 1, 0, 1, 3)
         if self._below is not None:
             self._grid.removeWidget(self._below)
             self._grid.addWidget(self._below, top + 2, 0, 1, 4 if one_line else 3)
@@ -301,9 +301,7 @@ def sign_row(pair: SignPair) -> PairRow:
     """The row of a signal."""
     strong = Role.BODY_STRONG if pair.real else Role.BODY_MEDIUM
     left, right = (_badge(pair.label, side_name(place), level) for place, level in enumerate((pair.left, pair.right)))
-    return PairRow(
-        Text(pair.label, strong, wrap=True), left, right, _difference(pair.arrow, pair.words, real=pair.real)
-    )
+    return PairRow(Text(pair.label, strong, wrap=True), left, right, _difference(pair.arrow, pair.text, real=pair.real))
 
 
 def feature_row(pair: FeaturePair, *, researcher: bool = False) -> PairRow:
@@ -313,8 +311,8 @@ def feature_row(pair: FeaturePair, *, researcher: bool = False) -> PairRow:
         _value(row, mark, researcher=researcher) for row, mark in zip((pair.left, pair.right), MARKS, strict=True)
     )
     bands = PairBandBar(_band(pair.left), _band(pair.right), _spoken(pair))
-    words = _difference(pair.arrow, pair.words, real=pair.real)
-    return PairRow(_named_feature(pair, strong), left, right, words, bands)
+    text = _difference(pair.arrow, pair.text, real=pair.real)
+    return PairRow(_named_feature(pair, strong), left, right, text, bands)
 
 
 def _named_feature(pair: FeaturePair, strong: Role) -> QWidget:
@@ -361,14 +359,14 @@ def _value(row: FeatureRow | None, mark: str, *, researcher: bool) -> QWidget:
     return box
 
 
-def _difference(arrow: str, words: str, *, real: bool) -> QWidget:
+def _difference(arrow: str, text: str, *, real: bool) -> QWidget:
     box = QWidget()
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)
     ink = "text" if real else "text2"
     row.addWidget(IconView(arrow, ink, 14))
-    row.addWidget(Text(words, Role.LABEL_MEDIUM if real else Role.LABEL, ink, wrap=True), 1)
+    row.addWidget(Text(text, Role.LABEL_MEDIUM if real else Role.LABEL, ink, wrap=True), 1)
     return box
 
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.results.analysis_text import task_words
+from vbdesk.desk.results.analysis_text import task_text
 from vbdesk.desk.results.repeatability import feature_repeatability, sign_repeatability
 from vbdesk.desk.results.result_rows import FeatureRow, SignRow
 from vbdesk.desk.results.result_source import Found
 from vbdesk.desk.results.result_state import ResultView, view_of
 from vbdesk.desk.results.result_text import ResultReading, moment_of, title_of
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import N_, _, formats
 from vbdesk.report.reader_words import with_unit
 
@@ -66,7 +66,7 @@ class SignPair:
     left: Level | None
     right: Level | None
     arrow: str
-    words: str
+    text: str
     real: bool
 
 
@@ -78,7 +78,7 @@ class FeaturePair:
     left: FeatureRow | None
     right: FeatureRow | None
     arrow: str
-    words: str
+    text: str
     real: bool
 
 
@@ -118,10 +118,10 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
     facts = (
         (_("Asked for"), reading.target if reading is not None else view.caption),
         (_("Calibration"), _versions(reading) or unknown),
-        (_("Task"), unknown if task is None else task_words(task)),
+        (_("Task"), unknown if task is None else task_text(task)),
         (_("Microphone"), microphone or (_("imported file") if imported else unknown)),
         # Translators: how long the recording is.
-        (_("Length"), unknown if length is None else clock_words(length)),
+        (_("Length"), unknown if length is None else clock_text(length)),
     )
     name = title_of(None) if view.recorded_at is None else moment_of(view.recorded_at)
     return Side(view, name, task, microphone, facts)
@@ -188,7 +188,7 @@ def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading)
         cautions.append(
             _(
                 "Another task was spoken ({tasks}): pauses, pace and pitch change with it.",
-                tasks=formats.list_of([task_words(left.task), task_words(right.task)]),
+                tasks=formats.list_of([task_text(left.task), task_text(right.task)]),
             )
         )
     if left.microphone and right.microphone and left.microphone != right.microphone:
@@ -211,8 +211,8 @@ def _sign_pair(left: SignRow | None, right: SignRow | None, *, same_task: bool, 
         levels = (None if left is None else left.level, None if right is None else right.level)
         only = _("Only in the left one") if right is None else _("Only in the right one")
         return SignPair(_label(left, right), *levels, "minus", only, real=False)
-    arrow, words, real = _sign_change(left, right, same_task=same_task, same_scale=same_scale)
-    return SignPair(right.label, left.level, right.level, arrow, words, real)
+    arrow, text, real = _sign_change(left, right, same_task=same_task, same_scale=same_scale)
+    return SignPair(right.label, left.level, right.level, arrow, text, real)
 
 
 def _sign_change(left: SignRow, right: SignRow, *, same_task: bool, same_scale: bool) -> tuple[str, str, bool]:
@@ -257,12 +257,12 @@ def _feature_pair(left: FeatureRow | None, right: FeatureRow | None, *, same_tas
     limit = known.smallest_change(left.number, same_task=same_task, upwards=change > 0)
     smallest = _amount(limit, right.unit)
     if known.more_than_error(left.number, right.number, same_task=same_task):
-        words = _("{change}: a real change (from {smallest} on)", change=moved, smallest=smallest)
-        return FeaturePair(label, left, right, arrow, words, real=True)
+        text = _("{change}: a real change (from {smallest} on)", change=moved, smallest=smallest)
+        return FeaturePair(label, left, right, arrow, text, real=True)
     if right.unit == "%" and change > 0 and left.number + limit > _WHOLE_PERCENT:
         return FeaturePair(label, left, right, arrow, _("{change}: may be chance", change=moved), real=False)
-    words = _("{change}: may be chance (below {smallest})", change=moved, smallest=smallest)
-    return FeaturePair(label, left, right, arrow, words, real=False)
+    text = _("{change}: may be chance (below {smallest})", change=moved, smallest=smallest)
+    return FeaturePair(label, left, right, arrow, text, real=False)
 
 
 def _label(left: Row | None, right: Row | None) -> str:

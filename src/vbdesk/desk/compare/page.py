@@ -96,10 +96,10 @@ class ComparePage(QWidget):
         for part in (subjects, IconView("chevron-right", "text3", 14), self.subject_button):
             crumbs.addWidget(part)
         crumbs.addStretch(1)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addLayout(crumbs)
-        words.addWidget(Text(_("Two recordings compared"), Role.PAGE_TITLE))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addLayout(crumbs)
+        texts.addWidget(Text(_("Two recordings compared"), Role.PAGE_TITLE))
         self.segment = SegmentedChoice(
             _("How much to show"),
             [("clinical", _("Clinical"), ""), ("researcher", _("Researcher"), "")],
@@ -110,7 +110,7 @@ class ComparePage(QWidget):
         self.swap_button = secondary_button(_("Swap"), icon="swap")
         self.swap_button.setToolTip(_("Exchange left and right"))
         self.swap_button.clicked.connect(self.view_model.swap)
-        return PageHeader(words, self.segment, self.change_over_button, self.swap_button, words_width=300)
+        return PageHeader(texts, self.segment, self.change_over_button, self.swap_button, texts_width=300)
 
     def _arrange(self) -> None:
         """Use one column in narrow windows."""
@@ -123,7 +123,7 @@ class ComparePage(QWidget):
     @Slot(object)
     def _show(self, reading: ComparisonReading) -> None:
         self._reading = reading
-        self.subject_button.show_text(self.view_model.subject(reading.right.view.group_id).words)
+        self.subject_button.show_text(self.view_model.subject(reading.right.view.group_id).text)
         self._rebuild()
 
     @Slot(int, object)

@@ -137,7 +137,7 @@ class PairRead(AskedRead[PairData]):
         left, right = (with_itself(known[one.group_id], one.recording, one.item) for one in found)
         sides = []
         for one, heard in zip(found, self.heard, strict=True):
-            shown = library.subject_notes.shown(one.group_id).words
+            shown = library.subject_notes.shown(one.group_id).text
             try:
                 side = side_of(one, *heard)
             except NoSuchResult:

@@ -19,7 +19,7 @@ from vbdesk.desk.ui.painting import antialiased, mirrored, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import managed_text
 
 _COLUMN, _DOOR = 920, 360
 _PROMISES = (
@@ -126,11 +126,11 @@ class FirstStartPage(QWidget):
         if model.managed_address is not None:
             self.address.setText(model.managed_address)
             self.address.setDisabled(True)
-            self.address_field.set_help(managed_words())
+            self.address_field.set_help(managed_text())
         self.test = secondary_button(_("Test connection"), size=ButtonSize.LARGE)
         self.go_on = primary_button(_("Continue"), size=ButtonSize.LARGE)
         self.answer_icon, self.answer = IconView("", "ok", 16), Text("", Role.LABEL_MEDIUM, "ok", wrap=True)
-        self._busy_words = Text("", Role.BODY, "text2")
+        self._busy_text = Text("", Role.BODY, "text2")
         self._lay_out(data_dir)
         self._bind()
 
@@ -182,7 +182,7 @@ class FirstStartPage(QWidget):
         foot.setSpacing(10)
         foot.addWidget(IconView("lock", "text2", 16))
         foot.addWidget(self._where_keys_are, 1)
-        foot.addWidget(self._busy_words)
+        foot.addWidget(self._busy_text)
         column = QVBoxLayout()
         column.setSpacing(0)
         column.addStretch(1)
@@ -210,8 +210,8 @@ class FirstStartPage(QWidget):
         top = QHBoxLayout()
         top.addWidget(_Mark(), 1)
         if self._language_managed:
-            self.language.setAccessibleDescription(managed_words())
-            top.addWidget(Text(managed_words(), Role.CAPTION, "text3"))
+            self.language.setAccessibleDescription(managed_text())
+            top.addWidget(Text(managed_text(), Role.CAPTION, "text3"))
             top.addSpacing(12)
         top.addWidget(self.language)
         whole.addLayout(top)
@@ -290,8 +290,8 @@ class FirstStartPage(QWidget):
         self.go_on.setEnabled(allowed)
 
     @Slot(str)
-    def _show_busy(self, words: str) -> None:
-        self._busy_words.setText(words)
+    def _show_busy(self, text: str) -> None:
+        self._busy_text.setText(text)
         for control in (
             self.this_computer,
             self.passphrase,
@@ -300,10 +300,10 @@ class FirstStartPage(QWidget):
             self.account,
             self.key,
         ):
-            control.setEnabled(not words)
-        self.language.setDisabled(bool(words) or self._language_managed)
-        self.address.setDisabled(bool(words) or self._model.managed_address is not None)
-        self._allow(not words and self._model.can_go_on)
+            control.setEnabled(not text)
+        self.language.setDisabled(bool(text) or self._language_managed)
+        self.address.setDisabled(bool(text) or self._model.managed_address is not None)
+        self._allow(not text and self._model.can_go_on)
 
     @Slot(bool, str)
     def _show_test(self, succeeded: bool, sentence: str) -> None:
@@ -348,12 +348,12 @@ class FirstStartPage(QWidget):
 
 
 def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:
-    words = QVBoxLayout()
-    words.setSpacing(0)
-    words.addWidget(Text(title, Role.DOOR_TITLE, wrap=True))
-    words.addWidget(below)
+    texts = QVBoxLayout()
+    texts.setSpacing(0)
+    texts.addWidget(Text(title, Role.DOOR_TITLE, wrap=True))
+    texts.addWidget(below)
     row = QHBoxLayout()
     row.setSpacing(14)
     row.addWidget(_Tile(icon))
-    row.addLayout(words, 1)
+    row.addLayout(texts, 1)
     return row

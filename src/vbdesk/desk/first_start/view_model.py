@@ -121,9 +121,9 @@ class FirstStartViewModel(QObject):
         """Try the address, account and key."""
         self._start(TryConnection(self._address), _("Asking the service …"))
 
-    def _start(self, command: Command, words: str) -> None:
+    def _start(self, command: Command, text: str) -> None:
         if not self._work.busy:
-            self.busy_changed.emit(words)
+            self.busy_changed.emit(text)
             self._work.start(command)
 
     @Slot(object)

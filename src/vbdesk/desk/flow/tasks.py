@@ -80,11 +80,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a task; `total` is 0 if unknown. `words` say what is under way, for a person."""
+    """Progress of a task; `total` is 0 if unknown. `text` say what is under way, for a person."""
 
     done: int
     total: int
-    words: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ class TaskContext:
         if self.cancelled:
             raise TaskCancelled
 
-    def progress(self, done: int, total: int = 0, words: str = "") -> None:
+    def progress(self, done: int, total: int = 0, text: str = "") -> None:
         """Report progress; at most ten reports a second arrive, and always the last and those of unknown length."""
         now = time.monotonic()
         if now - self._said_at >= PROGRESS_INTERVAL_S or done == total:
             self._said_at = now
-            self._task.report(self._task.progressed, Progress(done, total, words))
+            self._task.report(self._task.progressed, Progress(done, total, text))
 
 
 class Task(QObject):

@@ -243,7 +243,7 @@ class HelpWindow(QWidget):
                 cap = KeyCap(shortcut.keys)
                 cap.setAccessibleName(shortcut.keys)
                 grid.addWidget(cap, place, 0, Qt.AlignmentFlag.AlignLeft)
-                grid.addWidget(Text(shortcut.words, Role.BODY, wrap=True), place, 1)
+                grid.addWidget(Text(shortcut.text, Role.BODY, wrap=True), place, 1)
             card.body.addLayout(grid)
             column.addWidget(card)
         column.addStretch(1)

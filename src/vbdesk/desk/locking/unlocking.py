@@ -172,8 +172,8 @@ class UnlockViewModel(QObject):
     def _rest(self, sentence: str) -> None:
         """Wait before the next try."""
         seconds = self._tries.pause_s()
-        words = _("The next try is possible in {seconds} s.", seconds=ceil(seconds))
-        self.failed.emit(f"{sentence} {words}".strip())
+        text = _("The next try is possible in {seconds} s.", seconds=ceil(seconds))
+        self.failed.emit(f"{sentence} {text}".strip())
         self.busy_changed.emit(True)
         self._pause.start(ceil(1000 * seconds))
 

@@ -27,7 +27,7 @@ from vbdesk.desk.ui.notice import Notice, NoticeAction, Tone, close_action
 from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.pending_erasures import ErasureScope
-from vbdesk.outbox.library.recording_time import clock_words
+from vbdesk.outbox.library.recording_time import clock_text
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.trash import TrashedRecording
 
@@ -120,19 +120,19 @@ class TimeQuestion:
     Attributes:
         subject: how the subject is shown; empty for its id.
         sentence: why it is asked.
-        present_words: its present time, from the clock or corrected.
-        original_words: the time before a correction; empty if there was none.
-        suggested, suggested_words: the correct time by the service's clock, if known.
+        present_text: its present time, from the clock or corrected.
+        original_text: the time before a correction; empty if there was none.
+        suggested, suggested_text: the correct time by the service's clock, if known.
         correctable: no service has the recording with its present time.
     """
 
     take_id: str
     group_id: str
     sentence: str
-    present_words: str
+    present_text: str
     suggested: datetime | None
-    suggested_words: str
-    original_words: str
+    suggested_text: str
+    original_text: str
     correctable: bool
     subject: str = ""
 
@@ -237,12 +237,12 @@ class OutboxActions(QObject):
             TimeQuestion(
                 take_id=item.take_id,
                 group_id=item.group_id,
-                subject=self._flow.context.library.subject_notes.shown(item.group_id).words,
+                subject=self._flow.context.library.subject_notes.shown(item.group_id).text,
                 sentence=translated(item.reason or _corrected_sentence(item)),
-                present_words=_entered_words(item.recorded_at),
+                present_text=_entered_text(item.recorded_at),
                 suggested=suggested,
-                suggested_words="" if suggested is None else _entered_words(suggested),
-                original_words="" if item.original_time is None else _entered_words(item.original_time),
+                suggested_text="" if suggested is None else _entered_text(suggested),
+                original_text="" if item.original_time is None else _entered_text(item.original_time),
                 correctable=item.bundle_id is None and not item.asked,
             )
         )
@@ -253,7 +253,7 @@ class OutboxActions(QObject):
 
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
-        subject = self._flow.context.library.subject_notes.shown(item.group_id).words
+        subject = self._flow.context.library.subject_notes.shown(item.group_id).text
         question = _(
             "{subject}: send this recording again? If the service has it already, it is analysed and charged a "
             "second time. The recording is kept here in any case.",
@@ -331,10 +331,10 @@ class OutboxActions(QObject):
         if removed.at_service and self._erasures is not None:
             read = self._screen.read(UnconfirmedRead)
             self._screen.add(UnconfirmedRead((*(() if read is None else read.removed), removed)))
-            self._report(_gone_words(len(removed.take_ids), removed.what))
+            self._report(_gone_text(len(removed.take_ids), removed.what))
             self._erasures.run()
         else:
-            self._report(_destroyed_words(len(removed.take_ids), removed.what))
+            self._report(_destroyed_text(len(removed.take_ids), removed.what))
 
     @Slot()
     def _show(self) -> None:
@@ -345,7 +345,7 @@ class OutboxActions(QObject):
             self._screen.drop(UnconfirmedRead)
             what = {each.what for each in read.removed}
             scope = ErasureScope.EVERYTHING if ErasureScope.EVERYTHING in what else ErasureScope.SOUND
-            self._report(_destroyed_words(len(read.at_service), scope, at_service=True))
+            self._report(_destroyed_text(len(read.at_service), scope, at_service=True))
 
     @Slot(str)
     def _on_not_confirmed(self, sentence: str) -> None:
@@ -373,7 +373,7 @@ def _question_of_all(count: int) -> str:
     )
 
 
-def _gone_words(count: int, what: ErasureScope) -> str:
+def _gone_text(count: int, what: ErasureScope) -> str:
     if what is ErasureScope.EVERYTHING:
         return ngettext(
             "{count:,} recording deleted here. The service on this computer erases it now.",
@@ -387,7 +387,7 @@ def _gone_words(count: int, what: ErasureScope) -> str:
     )
 
 
-def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False) -> str:
+def _destroyed_text(count: int, what: ErasureScope, *, at_service: bool = False) -> str:
     match what is ErasureScope.EVERYTHING, at_service:
         case True, True:
             return ngettext(
@@ -424,13 +424,13 @@ def _corrected_sentence(item: RecordingItem) -> str:
     """Explanation for a recording whose time was corrected before."""
     if item.original_time is None:
         return ""
-    before, now = clock_words(item.original_time, item.recorded_at)
+    before, now = clock_text(item.original_time, item.recorded_at)
     return joined(
         message("The time of this recording was corrected from {original} to {noted}.", original=before, noted=now),
         message("Choose the time to send it with."),
     )
 
 
-def _entered_words(moment: datetime) -> str:
+def _entered_text(moment: datetime) -> str:
     """As a person would enter it."""
-    return clock_words(moment)[0]
+    return clock_text(moment)[0]

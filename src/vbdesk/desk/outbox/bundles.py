@@ -121,10 +121,10 @@ class TakeIn(Command):
             progress=task.progress,
             cancel=_Stop(task),
         )
-        return Done(_taken_in_words(taken), frozenset({Changed.LIBRARY}))
+        return Done(_taken_in_text(taken), frozenset({Changed.LIBRARY}))
 
 
-def _taken_in_words(taken: ImportedBundle) -> str:
+def _taken_in_text(taken: ImportedBundle) -> str:
     """What became of each recording of a bundle, one sentence for each outcome."""
     added, known, deleted = len(taken.added), len(taken.known), len(taken.deleted)
     clashing, without_consent = len(taken.clashing), len(taken.without_consent)

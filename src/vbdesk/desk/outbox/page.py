@@ -12,12 +12,12 @@ from vbdesk.desk.outbox.actions import ABOUT_SELECTION, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
 from vbdesk.desk.outbox.recording_time_card import TimeCard
-from vbdesk.desk.outbox.rows import ACTION_WORDS, Show
+from vbdesk.desk.outbox.rows import ACTION_TEXTS, Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.results.correction_actions import CorrectionDone
 from vbdesk.desk.results.recording_correction_card import RecordingCorrectionCard
-from vbdesk.desk.subject_data.consent_text import no_consent_words
+from vbdesk.desk.subject_data.consent_text import no_consent_text
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.badges import chip_size
@@ -103,7 +103,7 @@ class OutboxPage(QWidget):
             narrow=self._widths(_NARROW_WIDTHS),
             choosable=True,
         )
-        self.bar = ActionBar([(key, _(words), icon) for key, words, icon in _DEEDS])
+        self.bar = ActionBar([(key, _(text), icon) for key, text, icon in _DEEDS])
         self._choice = Selection()
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_(_READING))
@@ -178,12 +178,12 @@ class OutboxPage(QWidget):
         self.view_model.set_shown(False)
 
     def _header(self) -> QWidget:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(_("Outbox"), Role.PAGE_TITLE))
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(_("Outbox"), Role.PAGE_TITLE))
         about = _("Every recording made here, from the first check to the result.")
-        words.addWidget(Text(about, Role.BODY, "text2", wrap=True))
-        header = PageHeader(words, self.segment, words_width=420)
+        texts.addWidget(Text(about, Role.BODY, "text2", wrap=True))
+        header = PageHeader(texts, self.segment, texts_width=420)
         header.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
         return header
 
@@ -192,8 +192,8 @@ class OutboxPage(QWidget):
         scale = self._theme.px(100) / 100
         states = max(chip_size(self._theme, style).width() for style in STATE_CHIP_STYLES.values())
         letters = QFontMetricsF(self._theme.font(Role.LABEL_MEDIUM))
-        buttons = max(letters.horizontalAdvance(_(words)) for words in ACTION_WORDS.values())
-        consent = letters.horizontalAdvance(no_consent_words())
+        buttons = max(letters.horizontalAdvance(_(text)) for text in ACTION_TEXTS.values())
+        consent = letters.horizontalAdvance(no_consent_text())
         least = {
             _STATE: states / scale + _CELL_PADS,
             _ESTIMATE: consent / scale + _WORD_PADS,
@@ -425,7 +425,7 @@ class FiguresCard(Card):
     """Five numbers side by side."""
 
     _INKS = ("text", "accent", "accent", "warn", "text")
-    _WORDS = (N_("Waiting"), N_("Uploading"), N_("Running"), N_("Need attention"), N_("Done today"))
+    _LABELS = (N_("Waiting"), N_("Uploading"), N_("Running"), N_("Need attention"), N_("Done today"))
 
     def __init__(self) -> None:
         super().__init__(padding=1)
@@ -433,10 +433,10 @@ class FiguresCard(Card):
         row.setSpacing(0)
         self._figures: list[Text] = []
         self._names: list[Text] = []
-        for place, words in enumerate(self._WORDS):
+        for place, texts in enumerate(self._LABELS):
             if place:
                 row.addWidget(vertical_line())
-            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(_(words), Role.LABEL, "text2")
+            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(_(texts), Role.LABEL, "text2")
             column = QVBoxLayout()
             column.setContentsMargins(20, 12, 20, 12)
             column.setSpacing(2)
@@ -456,6 +456,6 @@ class FiguresCard(Card):
             text.set_ink(ink if value else "text")
         self._names[3].setText(_("Needs attention") if figures.attention == 1 else _("Need attention"))
 
-    def words(self) -> list[str]:
+    def texts(self) -> list[str]:
         """All text, for tests and screen readers."""
         return [f"{figure.text()} {name.text()}" for figure, name in zip(self._figures, self._names, strict=True)]

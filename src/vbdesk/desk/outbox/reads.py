@@ -198,8 +198,8 @@ def _changed_rows(before: OutboxData, row_context: RowContext, changed: list[Rec
 def _holds_the_line(row_context: RowContext) -> tuple[object, ...]:
     """The state that all rows in progress depend on."""
     seconds = None if row_context.forecast is None else row_context.forecast.whole_s
-    words = None if seconds is None else approximate_duration(seconds)
-    return row_context.status, row_context.settings, row_context.metered, row_context.ranks_that_stay, words
+    text = None if seconds is None else approximate_duration(seconds)
+    return row_context.status, row_context.settings, row_context.metered, row_context.ranks_that_stay, text
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:

@@ -14,7 +14,7 @@ from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.recording_time import read_entered
 
 _SUGGESTED, _ORIGINAL, _KEPT, _ENTERED = "suggested", "original", "kept", "entered"
-_CLOCK_WORDS = N_("Clock's time")
+_CLOCK_TEXT = N_("Clock's time")
 
 
 class TimeCard(QWidget):
@@ -36,8 +36,8 @@ class TimeCard(QWidget):
             _("Which time is right"),
             [
                 (_SUGGESTED, _("Service's time"), ""),
-                (_ORIGINAL, _(_CLOCK_WORDS), ""),
-                (_KEPT, _(_CLOCK_WORDS), ""),
+                (_ORIGINAL, _(_CLOCK_TEXT), ""),
+                (_KEPT, _(_CLOCK_TEXT), ""),
                 (_ENTERED, _("Another time"), ""),
             ],
         )
@@ -67,9 +67,9 @@ class TimeCard(QWidget):
         )
         self.sentence.setText(question.sentence)
         self.choice.set_offered(_SUGGESTED, question.correctable and question.suggested is not None)
-        corrected = bool(question.original_words)
+        corrected = bool(question.original_text)
         self.choice.set_offered(_ORIGINAL, question.correctable and corrected)
-        self.choice.option(_KEPT).setText(_("Corrected time") if corrected else _(_CLOCK_WORDS))
+        self.choice.option(_KEPT).setText(_("Corrected time") if corrected else _(_CLOCK_TEXT))
         self.choice.set_offered(_ENTERED, question.correctable)
         first = _SUGGESTED if question.suggested is not None else _ORIGINAL if corrected else _ENTERED
         self.choice.choose(first if question.correctable else _KEPT)
@@ -81,9 +81,9 @@ class TimeCard(QWidget):
         question = self._question
         if question is not None:
             texts = {
-                _SUGGESTED: question.suggested_words,
-                _ORIGINAL: question.original_words,
-                _KEPT: question.present_words,
+                _SUGGESTED: question.suggested_text,
+                _ORIGINAL: question.original_text,
+                _KEPT: question.present_text,
             }
             self.time.setText(texts.get(key, self.time.text()))
             self.time.setReadOnly(key != _ENTERED)

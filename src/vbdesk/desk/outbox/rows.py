@@ -11,10 +11,10 @@ from enum import StrEnum
 from functools import cached_property
 
 from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox, rank_of
-from vbdesk.desk.subject_data.consent_text import no_consent_words
+from vbdesk.desk.subject_data.consent_text import no_consent_text
 from vbdesk.desk.subject_data.levels import level_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
-from vbdesk.desk.ui.time_text import day_and_time, megabytes, moment_in_sentence, place_in_line, rate_words
+from vbdesk.desk.ui.time_text import day_and_time, megabytes, moment_in_sentence, place_in_line, rate_text
 from vbdesk.language import N_, Language, _, current, pgettext, translated
 from vbdesk.outbox.imports.take_check import kept_fault
 from vbdesk.outbox.library.consent import ConsentPolicy
@@ -50,7 +50,7 @@ SHOWN: Mapping[Show, frozenset[OutboxState]] = {
     Show.TRASH: frozenset(),
 }
 
-_STOPPED_WORDS = {
+_STOPPED_TEXTS = {
     _S.NEEDS_ATTENTION: N_("This recording waits for you."),
     _S.FAILED: N_("The analysis failed. The recording is kept and can be sent again."),
     _S.TIMED_OUT: N_("The service gave no result in time. The recording is kept and can be sent again."),
@@ -73,7 +73,7 @@ class RowAction(StrEnum):
     OPEN = "open"
 
 
-ACTION_WORDS = {
+ACTION_TEXTS = {
     RowAction.NONE: "",
     RowAction.CANCEL: N_("Cancel"),
     RowAction.SEND: N_("Send"),
@@ -187,11 +187,11 @@ class OutboxRow:
         item, context = self.item, self.context
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(context.subject(item.group_id).words, _below_subject(item, context)),
+            TwoLineCell(context.subject(item.group_id).text, _below_subject(item, context)),
             StateCell(item.state),
             _happening(item, context),
             LabelCell(_estimate_and_consent(item, context), ink="text2" if calm else "text"),
-            ButtonCell(_(ACTION_WORDS[self.action]), quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
+            ButtonCell(_(ACTION_TEXTS[self.action]), quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
 
@@ -202,7 +202,7 @@ def _below_subject(item: RecordingItem, context: RowContext) -> str:
 
 def _estimate_and_consent(item: RecordingItem, context: RowContext) -> str:
     """When it goes on, and that no consent is noted: the widest room for both lines."""
-    consent = no_consent_words() if context.consents.is_missing(item) else ""
+    consent = no_consent_text() if context.consents.is_missing(item) else ""
     return " · ".join(part for part in (_estimate(item, context), consent) if part)
 
 
@@ -241,7 +241,7 @@ def _happening(item: RecordingItem, context: RowContext) -> Cell:
             return LabelCell(_("All of it is sent. The service is asked for the analysis."))
         case _S.UPLOADING if item.bytes_total:
             rate = context.rates.get(item.take_id, 0.0)
-            more = f"· {rate_words(rate)}" if rate else ""
+            more = f"· {rate_text(rate)}" if rate else ""
             return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
         case _S.UPLOADING:
             return LabelCell(_("Preparing the upload."))
@@ -250,16 +250,16 @@ def _happening(item: RecordingItem, context: RowContext) -> Cell:
         case _S.RUNNING:
             return LabelCell(_("The service is analysing it, since {time}.", time=_moment(item, context)))
         case _S.WAITING:
-            return LabelCell(_waiting_words(item, context))
+            return LabelCell(_waiting_text(item, context))
         case _S.HANDED_OVER:
             return LabelCell(_("Handed over {time}. Another computer sends it.", time=_moment(item, context)))
         case _S.CHECKED:
-            return LabelCell(translated(item.reason) if item.reason else _kept_words(item))
+            return LabelCell(translated(item.reason) if item.reason else _kept_text(item))
         case _S.DONE if item.excluded or item.take_id in context.corrections:
             return LabelCell(_correction_text(item, context))
         case _S.DONE:
             return LevelCell(level_of(item), _("The service gave no result"), overall=True)
-    return LabelCell(translated(item.fault or item.reason or _STOPPED_WORDS[item.state]))
+    return LabelCell(translated(item.fault or item.reason or _STOPPED_TEXTS[item.state]))
 
 
 def _correction_text(item: RecordingItem, context: RowContext) -> str:
@@ -277,7 +277,7 @@ def _correction_text(item: RecordingItem, context: RowContext) -> str:
     return f"{what} {why}"
 
 
-def _kept_words(item: RecordingItem) -> str:
+def _kept_text(item: RecordingItem) -> str:
     """What a recording is good for that nobody has sent yet."""
     fault = kept_fault(item.duration_s, item.quality)
     if fault is None:
@@ -285,7 +285,7 @@ def _kept_words(item: RecordingItem) -> str:
     return f"{_('Kept on this computer, not sent.')} {translated(fault[0])}"
 
 
-def _waiting_words(item: RecordingItem, context: RowContext) -> str:
+def _waiting_text(item: RecordingItem, context: RowContext) -> str:
     refusal = context.consents.refusal(item.group_id, item.recorded_at)
     if refusal is not None:
         return translated(refusal)

@@ -48,16 +48,16 @@ class TrashRow:
             return unknown, state, LabelCell(translated(self.trashed.fault or "")), LabelCell(""), ButtonCell("")
         return (
             TwoLineCell(
-                item.group_id if self.subject is None else self.subject.words, day_and_time(item.recorded_at, self.now)
+                item.group_id if self.subject is None else self.subject.text, day_and_time(item.recorded_at, self.now)
             ),
             StateCell(item.state),
             LabelCell(_("Deleted: {when}", when=day_and_time(deleted_at, self.now))),
-            LabelCell(_left_words(self.days_left), ink="text2"),
+            LabelCell(_left_text(self.days_left), ink="text2"),
             ButtonCell(_("Restore")),
         )
 
 
-def _left_words(days: int | None) -> str:
+def _left_text(days: int | None) -> str:
     if days is None:
         return ""
     if days == 0:

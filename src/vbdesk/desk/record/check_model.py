@@ -193,9 +193,9 @@ class TakeReviewViewModel(QObject):
         if not self._discarded:
             return None
         last = self._discarded[-1]
-        subject = "" if last.source is None else self.subject(last.source.metadata.group_id).words
+        subject = "" if last.source is None else self.subject(last.source.metadata.group_id).text
         undo = NoticeAction(_("Undo"), partial(self._restore, last), stays=True)
-        return Notice(Tone.INFO, _undo_words(last, subject), (undo, close_action()), closed=self.forget_discarded)
+        return Notice(Tone.INFO, _undo_text(last, subject), (undo, close_action()), closed=self.forget_discarded)
 
     # Reading and checking
 
@@ -329,7 +329,7 @@ class TakeReviewViewModel(QObject):
             self.finished.emit()
 
 
-def _undo_words(discarded: Discarded, subject: str) -> str:
+def _undo_text(discarded: Discarded, subject: str) -> str:
     if discarded.source is not None:
         return _("The recording of {subject} was discarded. The trash of the Outbox keeps it.", subject=subject)
     if len(discarded.take_ids) > 1:

@@ -105,7 +105,7 @@ class Review:
     @property
     def title(self) -> str:
         """The check result."""
-        return check_words(good=self.good, seconds=self.span.seconds, silence=self.silence)
+        return check_text(good=self.good, seconds=self.span.seconds, silence=self.silence)
 
     @property
     def sentence(self) -> str:
@@ -176,14 +176,14 @@ class Version:
     silence: Silence = Silence.NONE
 
     @property
-    def check_words(self) -> str:
+    def check_text(self) -> str:
         """The check result."""
         if self.good is None:
             return _("Not checked")
-        return check_words(good=self.good, seconds=self.seconds, silence=self.silence)
+        return check_text(good=self.good, seconds=self.seconds, silence=self.silence)
 
     @property
-    def state_words(self) -> str:
+    def state_text(self) -> str:
         """State of the recording, as text."""
         if self.state is None:
             return _("Not decided yet")
@@ -254,7 +254,7 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
     )
 
 
-def check_words(*, good: bool, seconds: float, silence: Silence = Silence.NONE) -> str:
+def check_text(*, good: bool, seconds: float, silence: Silence = Silence.NONE) -> str:
     """Check result of a recording of `seconds` length."""
     if silence is Silence.MUTED:
         return _("The microphone was muted")
@@ -270,7 +270,7 @@ def row_value(row: CheckRow) -> str:
     return _value(row.value, row.unit, up=misses(row) == "high")
 
 
-def limit_words(row: CheckRow) -> str:
+def limit_text(row: CheckRow) -> str:
     """The limit of a row, with typographic signs."""
     return _MINUS.sub("−", translated(row.limit_text))
 
@@ -287,7 +287,7 @@ def misses(row: CheckRow) -> str:
 def _row_text(row: CheckRow) -> str:
     if misses(row):
         # Translators: {check} is Clarity, {value} 41, {limit} "at least 50".
-        return _("{check}: {value}. Needed: {limit}.", check=_(row.name), value=row_value(row), limit=limit_words(row))
+        return _("{check}: {value}. Needed: {limit}.", check=_(row.name), value=row_value(row), limit=limit_text(row))
     return translated(row.sentence)
 
 

@@ -13,7 +13,7 @@ from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.record.versions_card import VersionStrip
-from vbdesk.desk.subject_data.consent_text import missing_words
+from vbdesk.desk.subject_data.consent_text import missing_text
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area, scroll_whole
@@ -24,7 +24,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words, moment_in_sentence
+from vbdesk.desk.ui.time_text import clock_text, moment_in_sentence
 from vbdesk.language import _, pgettext
 
 _ROOMY, _NARROW, _REASON = 940, 760, 340
@@ -52,13 +52,13 @@ class CheckView(QWidget):
         self.zoom_in, self.zoom_out = (
             Button("", ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW) for icon in ("plus", "minus")
         )
-        for button, words in ((self.zoom_in, _("Zoom in")), (self.zoom_out, _("Zoom out"))):
-            button.setAccessibleName(words)
-            button.setToolTip(words)
+        for button, text in ((self.zoom_in, _("Zoom in")), (self.zoom_out, _("Zoom out"))):
+            button.setAccessibleName(text)
+            button.setToolTip(text)
         self.zoom_out.setEnabled(False)
         self.zoom_in.clicked.connect(self._zoom_in)
         self.zoom_out.clicked.connect(self._zoom_out)
-        self._position, self._length = Text(clock_words(0), Role.BODY_STRONG), Text("", Role.LABEL, "text2")
+        self._position, self._length = Text(clock_text(0), Role.BODY_STRONG), Text("", Role.LABEL, "text2")
         self._trimmed = Text("", Role.LABEL, "text2")
         self.undo_trim = secondary_button(_("Undo trim"), icon="trim", size=ButtonSize.ROW)
         self.check_card = CheckResultCard()
@@ -100,10 +100,10 @@ class CheckView(QWidget):
         self.keep.setAccessibleName(_("Keep, do not send"))
 
     def _lay_out(self) -> None:
-        words = FlowLayout(spacing=16)
-        words.addWidget(Text(pgettext("page", "Check"), Role.PAGE_TITLE))
-        words.addWidget(self._subject)
-        words.addWidget(self._about)
+        text = FlowLayout(spacing=16)
+        text.addWidget(Text(pgettext("page", "Check"), Role.PAGE_TITLE))
+        text.addWidget(self._subject)
+        text.addWidget(self._about)
         content = QWidget()
         inner = self._inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
@@ -114,7 +114,7 @@ class CheckView(QWidget):
         whole = QWidget()
         column = self._outer = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
+        column.addWidget(PageHeader(text, IconView("lock", "ok", 16), self._kept, texts_width=460))
         column.addWidget(scroll_area(content), 1)
         column.addLayout(self._actions())
         scroll_whole(self, whole)
@@ -146,14 +146,14 @@ class CheckView(QWidget):
         return card
 
     def _actions(self) -> QBoxLayout:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self.reason)
-        words.addWidget(self._reason_below)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(2)
+        text_column.addWidget(self.reason)
+        text_column.addWidget(self._reason_below)
         texts = QHBoxLayout()
         texts.setSpacing(12)
         texts.addWidget(self._reason_icon)
-        texts.addLayout(words, 1)
+        texts.addLayout(text_column, 1)
         self._foot = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._foot.setContentsMargins(0, 8, 0, 8)
         self._foot.setSpacing(12)
@@ -220,7 +220,7 @@ class CheckView(QWidget):
     def _show_source(self, source: CheckSource) -> None:
         self._review = None
         file = source.origin is Origin.FILE
-        self._subject.setText(self._model.subject(source.metadata.group_id).words)
+        self._subject.setText(self._model.subject(source.metadata.group_id).text)
         title = protocol_titles().get(source.metadata.protocol, "")
         what = source.path.name if file else source.metadata.file_name or title
         when = moment_in_sentence(source.metadata.recorded_at, local_now())
@@ -248,7 +248,7 @@ class CheckView(QWidget):
         self.waveform.show_take(sound.envelope, sound.seconds, span)
         self.waveform.show_markers(sound.marks_s)
         # Translators: after the position in a recording, such as 0:12.
-        self._length.setText(_("of {length}", length=clock_words(sound.seconds)))
+        self._length.setText(_("of {length}", length=clock_text(sound.seconds)))
 
     @Slot(object)
     def _show_review(self, review: Review) -> None:
@@ -286,7 +286,7 @@ class CheckView(QWidget):
     def _show_missing_consent(self, review: Review) -> None:
         """Say at Send that no consent is noted, and what follows."""
         self._reason_icon.setVisible(True)
-        missing = missing_words(review.consent)
+        missing = missing_text(review.consent)
         if review.good:
             self.reason.setText(missing)
             self.reason.set_ink("fail" if review.refusal else "warn")
@@ -304,7 +304,7 @@ class CheckView(QWidget):
     @Slot(float)
     def _show_position(self, seconds: float) -> None:
         self.waveform.show_position(seconds)
-        self._position.setText(clock_words(seconds))
+        self._position.setText(clock_text(seconds))
 
     @Slot(bool)
     def _show_playing(self, playing: bool) -> None:

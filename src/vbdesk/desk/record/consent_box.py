@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.language_choice import own_language_name
 from vbdesk.desk.record.consent_model import ConsentViewModel
-from vbdesk.desk.subject_data.consent_text import kind_words, other_language_words
+from vbdesk.desk.subject_data.consent_text import kind_text, other_language_text
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, TickBox
@@ -38,11 +38,11 @@ class ConsentBox(QWidget):
     def __init__(self, model: ConsentViewModel) -> None:
         super().__init__()
         self._model = model
-        self.tick = ConsentTick(model.words(), model.caption())
+        self.tick = ConsentTick(model.text(), model.caption())
         self.kind = ChoiceField("file")
         self.kind.setAccessibleName(_("What the consent covers"))
         for kind in GIVEN_KINDS:
-            self.kind.addItem(kind_words(kind), kind.value)
+            self.kind.addItem(kind_text(kind), kind.value)
         self.read_button = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.read_button.setAccessibleName(_("Show the wording of the consent"))
         self.kind.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
@@ -65,7 +65,7 @@ class ConsentBox(QWidget):
         blocked = self.tick.blockSignals(True)
         self.tick.setChecked(model.ticked_at is not None or model.in_force)
         self.tick.blockSignals(blocked)
-        self.tick.setText(model.words())
+        self.tick.setText(model.text())
         self.tick.set_caption(model.caption())
         self.tick.setEnabled(bool(model.group_id) and not model.in_force)
         self.kind.setCurrentIndex(self.kind.findData(model.kind.value))
@@ -86,7 +86,7 @@ def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind, wa
     version = _(
         "Version {version}, language {language}", version=wording.version, language=own_language_name(wording.language)
     )
-    dialog = WordingDialog(parent, wording.title, wording.text(kind), version, other_language_words(wording, wanted))
+    dialog = WordingDialog(parent, wording.title, wording.text(kind), version, other_language_text(wording, wanted))
     dialog.setLayoutDirection(QLocale(wording.language).textDirection())
     dialog.open()
 
@@ -101,13 +101,13 @@ class WordingDialog(QDialog):
         self.setWindowTitle(title)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.words = Text(text, Role.BODY, wrap=True)
+        self.sentence = Text(text, Role.BODY, wrap=True)
         self.notice = Text(notice, Role.BODY, "warn", wrap=True)
         self.notice.setVisible(bool(notice))
         content = QWidget()
         inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
-        inner.addWidget(self.words)
+        inner.addWidget(self.sentence)
         inner.addStretch(1)
         close = secondary_button(_("Close"))
         close.clicked.connect(self.accept)

@@ -6,7 +6,7 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.subject_data.consent_text import consent_words, kind_words, noted_words
+from vbdesk.desk.subject_data.consent_text import consent_text, kind_text, noted_text
 from vbdesk.desk.ui.time_text import local_time_of_day
 from vbdesk.language import _, current
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
@@ -90,10 +90,10 @@ class ConsentViewModel(QObject):
             return _("Reading the consent of this subject.")
         return "" if self.status.in_force else _("Ask for consent and tick it to begin.")
 
-    def words(self) -> str:
+    def text(self) -> str:
         """The consent as a text next to the box."""
         if self.status is not None and self.status.kind is not None:
-            return _("Consent: {kind}", kind=kind_words(self.status.kind))
+            return _("Consent: {kind}", kind=kind_text(self.status.kind))
         return _("Consent given")
 
     def caption(self) -> str:
@@ -106,9 +106,9 @@ class ConsentViewModel(QObject):
             return _("Tick when the person agrees")
         match self.status.state:
             case ConsentState.IN_FORCE:
-                return noted_words(self.status)
+                return noted_text(self.status)
             case ConsentState.EXPIRED | ConsentState.WITHDRAWN:
-                return consent_words(self.status)
+                return consent_text(self.status)
             case ConsentState.UNREADABLE:
                 return _("The stored consent was changed. Ask again")
         return _("Tick when the person agrees")

@@ -44,7 +44,7 @@ class DamagedTakesViewModel(QObject):
         if not group_id:
             return _("Unknown subject, {when}", when=when)
         notes = self._flow.context.library.subject_notes
-        return _("{subject}, {when}", subject=notes.shown(group_id).words, when=when)
+        return _("{subject}, {when}", subject=notes.shown(group_id).text, when=when)
 
     def decide(self, take: DamagedTake, decision: FileDecision) -> None:
         """Do with its file what a person decided."""

@@ -10,7 +10,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _, ngettext, translated
 
 SHOWN = 20  # the others follow after a decision
@@ -22,7 +22,7 @@ class DamagedView(QWidget):
     def __init__(self, model: DamagedTakesViewModel) -> None:
         super().__init__()
         self._model = model
-        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.close_button = quiet_button(_("Close"), size=ButtonSize.LARGE)
         self.cards: list[DamagedCard] = []
         self._list = QWidget()
@@ -37,7 +37,7 @@ class DamagedView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
         column.addWidget(Text(_("Damaged recordings"), Role.PAGE_TITLE))
-        column.addWidget(self.words)
+        column.addWidget(self.sentence)
         column.addWidget(scroll_area(self._list), 1)
         column.addLayout(foot)
         model.changed.connect(self._show)
@@ -57,7 +57,7 @@ class DamagedView(QWidget):
         if more > 0:
             follow = ngettext("{count} more recording follows these.", "{count} more recordings follow these.", more)
             sentence = f"{sentence} {follow}"
-        self.words.setText(sentence)
+        self.sentence.setText(sentence)
 
 
 class DamagedCard(Card):
@@ -68,7 +68,7 @@ class DamagedCard(Card):
         self._take, self._model = take, model
         self.sentence = Text(translated(take.sentence), Role.BODY, "text2", wrap=True)
         recover = (
-            _("Recover {length}", length=clock_words(take.readable_s))
+            _("Recover {length}", length=clock_text(take.readable_s))
             if take.readable_s >= 1
             else _("Recover what can be read")
         )

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.record.check_text import Review, limit_words, row_value
+from vbdesk.desk.record.check_text import Review, limit_text, row_value
 from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipStyle
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.gauge import Gauge
@@ -105,7 +105,7 @@ class RowView(QWidget):
         self.name.setText(_(row.name))
         self.sentence.setText(translated(row.sentence))
         self.value.setText(row_value(row))
-        self.limit.setText(limit_words(row))
+        self.limit.setText(limit_text(row))
         low, high = _track(row)
         spread = high - low
         good = (
@@ -187,16 +187,16 @@ class CheckResultCard(Card):
             row.arrange(roomy=self.width() >= px(_ROOMY), tight=self.width() < px(_TIGHT))
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self.title)
-        words.addWidget(self.sentence)
-        words.addWidget(self.progress)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self.title)
+        texts.addWidget(self.sentence)
+        texts.addWidget(self.progress)
         head = self._head = QHBoxLayout()
         head.setContentsMargins(_SIDE, 16, _SIDE, 16)
         head.setSpacing(16)
         head.addWidget(self._disc, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(words, 1)
+        head.addLayout(texts, 1)
         self._notes.setContentsMargins(_SIDE, 12, _SIDE, 14)
         self._notes.setSpacing(8)
         self.body.setSpacing(0)

@@ -13,7 +13,7 @@ def lacking_consent(rows: Iterable[ImportRow]) -> dict[str, str]:
     return {row.group_id: row.alias for row in usable if row.lacks_consent}
 
 
-def lacking_words(count: int, policy: ConsentPolicy) -> str:
+def lacking_text(count: int, policy: ConsentPolicy) -> str:
     """How many subjects have no consent, and what that means, as a sentence."""
     if policy is ConsentPolicy.REQUIRED:
         return ngettext(
@@ -24,7 +24,7 @@ def lacking_words(count: int, policy: ConsentPolicy) -> str:
     return ngettext("{count} subject has no consent noted.", "{count} subjects have no consent noted.", count)
 
 
-def note_words(count: int) -> str:
+def note_text(count: int) -> str:
     """The label of the button that notes the consent of so many subjects."""
     if count == 0:
         return _("Note consent")

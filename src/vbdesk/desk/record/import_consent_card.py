@@ -4,9 +4,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.record.consent_box import show_wording
-from vbdesk.desk.record.import_consent import lacking_consent, lacking_words, note_words
+from vbdesk.desk.record.import_consent import lacking_consent, lacking_text, note_text
 from vbdesk.desk.record.import_model import ImportViewModel
-from vbdesk.desk.subject_data.consent_text import kind_words
+from vbdesk.desk.subject_data.consent_text import kind_text
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.flow_layout import StackingRow, field_with_buttons
@@ -17,7 +17,7 @@ from vbdesk.language import _
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.consent_wordings import consent_wording
 
-_FIELD_WIDTH, _WORDS_WIDTH = 170, 330
+_FIELD_WIDTH, _TEXT_WIDTH = 170, 330
 
 
 class ImportConsentCard(QWidget):
@@ -32,12 +32,12 @@ class ImportConsentCard(QWidget):
     def __init__(self, model: ImportViewModel) -> None:
         super().__init__()
         self._model = model
-        self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
+        self.sentence = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
         self.check = quiet_button(_("Tick these rows"))
         self.kind, self.asked_by = ChoiceField("file"), LineField(icon="person", placeholder=_("Asked by"))
         self.kind.setAccessibleName(_("What the consent covers"))
         for kind in GIVEN_KINDS:
-            self.kind.addItem(kind_words(kind), kind.value)
+            self.kind.addItem(kind_text(kind), kind.value)
         self.asked_by.setAccessibleName(_("Who asked for the consent"))
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
         self.wording = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
@@ -52,17 +52,17 @@ class ImportConsentCard(QWidget):
         self.hide()
 
     def _lay_out(self) -> None:
-        words = QWidget()
-        texts = QHBoxLayout(words)
+        text_area = QWidget()
+        texts = QHBoxLayout(text_area)
         texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(8)
         texts.addWidget(IconView("warning", "warn", 16))
-        texts.addWidget(self.words, 1)
+        texts.addWidget(self.sentence, 1)
         for field in (self.kind, self.asked_by):
             field.setMinimumWidth(1)
         fields = StackingRow((self.kind, self.asked_by), least=_FIELD_WIDTH, spacing=8)
         lower = field_with_buttons(fields, self.wording, self.note, least=2 * _FIELD_WIDTH, spacing=8)
-        upper = field_with_buttons(words, self.check, least=_WORDS_WIDTH, spacing=8)
+        upper = field_with_buttons(text_area, self.check, least=_TEXT_WIDTH, spacing=8)
         whole = QHBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(StackingRow((upper, lower), least=0, spacing=8, shares=(2, 3), whole=True))
@@ -75,8 +75,8 @@ class ImportConsentCard(QWidget):
         marked = lacking_consent(row for row in model.rows if row.number in chosen)
         self.setVisible(bool(lacking) and model.rules.policy is not ConsentPolicy.OFF)
         hint = "" if marked else _("Tick the rows of those who agreed.")
-        self.words.setText(f"{lacking_words(len(lacking), model.rules.policy)} {hint}".strip())
-        self.note.setText(note_words(len(marked)))
+        self.sentence.setText(f"{lacking_text(len(lacking), model.rules.policy)} {hint}".strip())
+        self.note.setText(note_text(len(marked)))
         self.note.setEnabled(bool(marked) and not model.importing)
 
     @Slot()

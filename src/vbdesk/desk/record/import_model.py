@@ -199,7 +199,7 @@ class ImportViewModel(QObject):
         ready = sum(not row.faults for row in self.rows)
         return ready, len(self.rows) - ready
 
-    def words(self) -> str:
+    def text(self) -> str:
         """The import as a sentence."""
         if self.opened is None:
             return _("Looking at the files. Nothing is changed.")
@@ -208,13 +208,13 @@ class ImportViewModel(QObject):
             return _("Recordings ready: {ready:,}. The files themselves stay as they are.", ready=ready)
         return _("Ready: {ready:,}. Not ready yet: {faulty:,}; each row says why.", ready=ready, faulty=faulty)
 
-    def row_words(self, key: str | None) -> str:
+    def row_text(self, key: str | None) -> str:
         """Everything there is to say about a row."""
         place = None if key is None else self.table.place_of(key)
         row = None if place is None else self.table.row(place)
         if not isinstance(row, PreviewRow):
             return ""
-        return _("{file}: {what}", file=row.row.path.name, what=row.words())
+        return _("{file}: {what}", file=row.row.path.name, what=row.text())
 
     def _meant(self) -> list[int]:
         chosen = {int(key) for key in self.chosen()}

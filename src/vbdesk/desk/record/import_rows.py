@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from vbdesk.contract.catalog import label_of
 from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _, pgettext, translated
 from vbdesk.outbox.imports.file_import import ImportOutcome
 from vbdesk.outbox.imports.import_draft import RowField
@@ -60,7 +60,7 @@ class PreviewRow:
         """File, subject, time, protocol, tags, outcome, length and analysis."""
         row = self.row
         subject, time, _protocol, tags = self.texts
-        length = "–" if row.duration_s is None else clock_words(row.duration_s)
+        length = "–" if row.duration_s is None else clock_text(row.duration_s)
         return (
             TwoLineCell(row.path.name, row.path.parent.name),
             LabelCell(isolated(subject) or "–", "text" if subject else "fail", strong=True, name=True),
@@ -76,7 +76,7 @@ class PreviewRow:
         """A cell's content as it is edited; None if it cannot be edited."""
         return self.texts[column - 1] if column in EDITABLE and not self.imported else None
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Everything there is to say about the row."""
         return self._fate().text
 

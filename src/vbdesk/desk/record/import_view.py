@@ -24,7 +24,7 @@ _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
 _FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
 _LEAST_FATE = 175
 _HEADING_PADDING = 32
-_WORDS_WIDTH = 260
+_TEXT_WIDTH = 260
 _LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
@@ -34,7 +34,7 @@ class ImportView(QWidget):
     def __init__(self, model: ImportViewModel) -> None:
         super().__init__()
         self._model = model
-        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.names, self.consent = NamePatternCard(model), ImportConsentCard(model)
         self.table = EditableCellView(
             _("Files to import"),
@@ -48,7 +48,7 @@ class ImportView(QWidget):
         )
         self.table.setMinimumHeight(app_theme().px(_LEAST_HEIGHT))
         self.table.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
-        self.row_words = Text("", Role.CAPTION, "text2", wrap=True)
+        self.row_text = Text("", Role.CAPTION, "text2", wrap=True)
         model.chosen = self.table.chosen_keys
         self.progress = ProgressBar(_("Files done"))
         self._how_far = Text("", Role.CAPTION, "text2")
@@ -71,12 +71,12 @@ class ImportView(QWidget):
         self.table.selectionModel().currentChanged.connect(self._show_row)
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(pgettext("page", "Import"), Role.PAGE_TITLE))
-        words.addWidget(self.words)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(pgettext("page", "Import"), Role.PAGE_TITLE))
+        texts.addWidget(self.sentence)
         # at the head: a message floats over the foot of the window
-        head = PageHeader(words, self.cancel, self.keep, self.send, words_width=_WORDS_WIDTH)
+        head = PageHeader(texts, self.cancel, self.keep, self.send, texts_width=_TEXT_WIDTH)
         card = Card(padding=1)
         card.body.setSpacing(0)
         card.body.addWidget(self.table)
@@ -99,7 +99,7 @@ class ImportView(QWidget):
         body.setSpacing(12)
         body.addWidget(self.names)
         body.addWidget(card, 1)
-        body.addWidget(self.row_words)
+        body.addWidget(self.row_text)
         body.addWidget(self.consent)
         column.addWidget(scroll_area(content), 1)  # large text in a low window
         column.addLayout(foot)
@@ -137,9 +137,9 @@ class ImportView(QWidget):
 
     @Slot()
     def _show_looking(self) -> None:
-        self.words.setText(self._model.words())
+        self.sentence.setText(self._model.text())
         self.cancel.setText(_("Cancel"))
-        self.row_words.setText("")
+        self.row_text.setText("")
         self.names.setEnabled(False)
         self._show_busy(busy=True)
 
@@ -161,7 +161,7 @@ class ImportView(QWidget):
         busy, (ready, _faulty) = self._model.busy, self._model.counts()
         self.progress.setVisible(busy)
         self._how_far.setVisible(busy)
-        self.words.setText(self._model.words())
+        self.sentence.setText(self._model.text())
         self.send.setText(
             ngettext("Import {count:,} and send", "Import {count:,} and send", ready) if ready else _("Import and send")
         )
@@ -175,7 +175,7 @@ class ImportView(QWidget):
         chosen = len(self.table.chosen_keys())
         self.names.leave_out.setEnabled(chosen > 0)
         self.consent.show_state()
-        lines = [self._model.row_words(self.table.current_key())]
+        lines = [self._model.row_text(self.table.current_key())]
         if chosen > 1:
             lines.append(
                 ngettext(
@@ -184,7 +184,7 @@ class ImportView(QWidget):
                     chosen,
                 )
             )
-        self.row_words.setText(" ".join(lines).strip())
+        self.row_text.setText(" ".join(lines).strip())
 
     @Slot(int, int)
     def _show_done(self, well: int, badly: int) -> None:
@@ -203,8 +203,8 @@ class ImportView(QWidget):
 def _widths() -> tuple[int, ...]:
     """Widths of the columns at 100 % text, each wide enough for its heading."""
     theme = app_theme()
-    words = QFontMetricsF(theme.font(Role.CAPTION)).horizontalAdvance
+    text_width = QFontMetricsF(theme.font(Role.CAPTION)).horizontalAdvance
     return tuple(
-        max(width, ceil(words(heading) / theme.scale) + _HEADING_PADDING)
+        max(width, ceil(text_width(heading) / theme.scale) + _HEADING_PADDING)
         for width, heading in zip(_WIDTHS, headings(), strict=True)
     )

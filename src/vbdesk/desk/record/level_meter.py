@@ -114,8 +114,8 @@ class MeterLegend(QWidget):
         px = self._theme.px
         painter.setFont(self._theme.font(Role.CAPTION))
         middle, x = self.height() / 2, float(px(4))
-        for sign, words in enumerate((_("Peak hold"), _("Noise floor"), _("Clipping"))):
-            width = painter.fontMetrics().horizontalAdvance(words)
+        for sign, text in enumerate((_("Peak hold"), _("Noise floor"), _("Clipping"))):
+            width = painter.fontMetrics().horizontalAdvance(text)
             mark = self._placed(QRectF(x, middle - 6, 12, 12))
             painter.setPen(Qt.PenStyle.NoPen)
             if sign == 0:
@@ -128,7 +128,7 @@ class MeterLegend(QWidget):
                 rounded(painter, mark.adjusted(1, 1, -1, -1), 2, self._theme.colour("fail"))
             x += px(18)
             painter.setPen(self._theme.colour("text3"))
-            painter.drawText(self._placed(QRectF(x, 0, width + 2, self.height())), Qt.AlignmentFlag.AlignVCenter, words)
+            painter.drawText(self._placed(QRectF(x, 0, width + 2, self.height())), Qt.AlignmentFlag.AlignVCenter, text)
             x += width + px(20)
         painter.end()
 

@@ -19,7 +19,7 @@ from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _, formats, ngettext, pgettext
 
 _NARROW, _HEAD = 760, 940
@@ -43,14 +43,14 @@ class _PhaseChip(QWidget):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._words, self._icon = pgettext("progress", "Recording"), "dot"
-        self.setAccessibleName(self._words)
+        self._text, self._icon = pgettext("progress", "Recording"), "dot"
+        self.setAccessibleName(self._text)
 
-    def say(self, words: str, icon: str) -> None:
-        self._words, self._icon = words, icon
-        self.setAccessibleName(words)
+    def say(self, text: str, icon: str) -> None:
+        self._text, self._icon = text, icon
+        self.setAccessibleName(text)
         metrics = QFontMetrics(self._theme.font(Role.LABEL_STRONG))
-        width = _CHIP_PAD + self._theme.px(14) + _CHIP_GAP + metrics.horizontalAdvance(words) + _CHIP_PAD
+        width = _CHIP_PAD + self._theme.px(14) + _CHIP_GAP + metrics.horizontalAdvance(text) + _CHIP_PAD
         self.setFixedSize(width + 4, self._theme.px(28))
         self.update()
 
@@ -60,12 +60,12 @@ class _PhaseChip(QWidget):
         rounded(painter, self.rect().toRectF(), 6, self._theme.colour("rec"))
         side = self._theme.px(14)
         icon = QRect(_CHIP_PAD, (self.height() - side) // 2, side, side)
-        words = self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, -_CHIP_PAD, 0)
-        icon, words = (QStyle.visualRect(self.layoutDirection(), self.rect(), area) for area in (icon, words))
+        text_area = self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, -_CHIP_PAD, 0)
+        icon, text_area = (QStyle.visualRect(self.layoutDirection(), self.rect(), area) for area in (icon, text_area))
         paint_icon(painter, self._icon, icon.toRectF(), ink)
         painter.setFont(self._theme.font(Role.LABEL_STRONG))
         painter.setPen(ink)
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, self._words)
+        painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, self._text)
         painter.end()
 
 
@@ -87,7 +87,7 @@ class LiveView(QWidget):
         self.waveform = LiveWaveform()
         self.ring = SpeechRing(model.minimum_s)
         self._speech_title, self._speech = Text(_("Speech so far"), Role.BODY_STRONG), Text("", Role.BODY, "text2")
-        self.timer = Text(clock_words(0), Role.TIMER)
+        self.timer = Text(clock_text(0), Role.TIMER)
         self._limit = Text(self._stops_at(), Role.BODY, "text2")
         self.following = secondary_button(_("Next task"), icon="arrow-right", key="N", size=ButtonSize.LARGE)
         self.marker = quiet_button(_("Marker"), icon="flag", key="M", size=ButtonSize.LARGE)
@@ -155,7 +155,7 @@ class LiveView(QWidget):
         self._limit.setMinimumWidth(longest + 4)
 
     def _stops_at(self) -> str:
-        return _("Stops at {time}", time=clock_words(self._model.maximum_s))
+        return _("Stops at {time}", time=clock_text(self._model.maximum_s))
 
     def _begins_in(self) -> str:
         # Translators: below a number that counts down, 3, 2, 1.
@@ -192,22 +192,22 @@ class LiveView(QWidget):
         head.addWidget(self._subject)
         head.addWidget(self._protocol)
         head.addStretch(1)
-        for icon, words in ((self._device_icon, self._device), (self._safe_icon, self.safe)):
+        for icon, text in ((self._device_icon, self._device), (self._safe_icon, self.safe)):
             pair = QHBoxLayout()
             pair.setSpacing(8)
             pair.addWidget(icon)
-            pair.addWidget(words)
+            pair.addWidget(text)
             head.addLayout(pair)
         head.addWidget(self.speaker)
         said = Card(padding=0)
         inner = QWidget()
-        words_column = QVBoxLayout(inner)
-        words_column.setContentsMargins(_SIDES, _ABOVE, _SIDES, _ABOVE)
-        self._said = words_column
-        words_column.addStretch(1)
-        words_column.addWidget(self.prompt)
-        words_column.addWidget(self.picture, 6)
-        words_column.addStretch(1)
+        text_column = QVBoxLayout(inner)
+        text_column.setContentsMargins(_SIDES, _ABOVE, _SIDES, _ABOVE)
+        self._said = text_column
+        text_column.addStretch(1)
+        text_column.addWidget(self.prompt)
+        text_column.addWidget(self.picture, 6)
+        text_column.addStretch(1)
         said.body.addWidget(scroll_area(inner))
         self._voice = Card(padding=0)
         self._voice.body.addWidget(self.waveform)
@@ -300,30 +300,30 @@ class LiveView(QWidget):
     def _show_moment(self, moment: Moment) -> None:
         paused = self._model.phase is RecordPhase.PAUSED
         self.waveform.show_voice(moment.envelope, moment.seconds, moment.marks_s, moving=not paused)
-        words = clock_words(moment.seconds)
-        if words != self.timer.text():
-            self.timer.setText(words)
-            self._limit.setText(self._limit_words(moment.seconds))
+        text = clock_text(moment.seconds)
+        if text != self.timer.text():
+            self.timer.setText(text)
+            self._limit.setText(self._limit_text(moment.seconds))
         self._show_health(moment.health)
         self._show_speech(self._model.task.counted_s(moment.speech))
 
-    def _limit_words(self, seconds: float) -> str:
+    def _limit_text(self, seconds: float) -> str:
         """The next limit: the minimum, then the maximum."""
         minimum_s, maximum_s = self._model.minimum_s, self._model.maximum_s
         if seconds < minimum_s:
-            return _("Long enough at {time}", time=clock_words(minimum_s))
+            return _("Long enough at {time}", time=clock_text(minimum_s))
         left_s = math.ceil(maximum_s - seconds)
         return self._stops_at() if left_s > _SOON_S else _("Stops in {seconds} s", seconds=left_s)
 
     def _show_health(self, health: RecordingHealth) -> None:
         lost = health.missing_s >= _LOST_S or health.overflows > 0
-        words = _("Saved to disk every second")
+        text = _("Saved to disk every second")
         if health.missing_s >= _LOST_S:
-            words = _("{seconds:.1f} s of sound lost", seconds=health.missing_s)
+            text = _("{seconds:.1f} s of sound lost", seconds=health.missing_s)
         elif lost:
-            words = ngettext("Sound lost {count} time", "Sound lost {count} times", health.overflows)
-        if words != self.safe.text():
-            self.safe.setText(words)
+            text = ngettext("Sound lost {count} time", "Sound lost {count} times", health.overflows)
+        if text != self.safe.text():
+            self.safe.setText(text)
             self.safe.set_ink("warn" if lost else "text2")
             self._safe_icon.show_icon("warning" if lost else "lock", "warn" if lost else "ok")
             self._lost = lost
@@ -340,7 +340,7 @@ class LiveView(QWidget):
         left = whole(minimum_s) - whole(seconds)
         title = _("Speech so far") if left > 0 else _("Enough speech")
         # Translators: on two lines of about the same length.
-        words = (
+        text = (
             ngettext(
                 "{count} second to the\n{minimum:.0f}-second minimum",
                 "{count} seconds to the\n{minimum:.0f}-second minimum",
@@ -350,6 +350,6 @@ class LiveView(QWidget):
             if left > 0
             else _("More makes the\nresult more certain")
         )
-        if words != self._speech.text():
+        if text != self._speech.text():
             self._speech_title.setText(title)
-            self._speech.setText(words)
+            self._speech.setText(text)

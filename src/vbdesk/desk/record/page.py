@@ -31,7 +31,7 @@ from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.notice import NoticeAction, Tone
 from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _, ngettext, pgettext, translated
 from vbdesk.outbox.imports.take_check import TakeCheck
 from vbdesk.outbox.library.items import TakeMetadata
@@ -296,16 +296,16 @@ class RecordPage(QWidget):
             stays = one if len(others) == 1 else _("The other versions stay here, not sent.")
             discard = _("Discard it") if len(others) == 1 else _("Discard them")
             undo = NoticeAction(discard, partial(self.review.discard_versions, others))
-            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", undo)
+            self._say(Tone.OK, f"{self._sent_text(source)} {stays}", undo)
         else:
-            self._say(Tone.OK, f"{self._sent_words(source)} {_('The next subject can begin.')}")
+            self._say(Tone.OK, f"{self._sent_text(source)} {_('The next subject can begin.')}")
         self._after(source)
 
-    def _sent_words(self, source: CheckSource) -> str:
+    def _sent_text(self, source: CheckSource) -> str:
         """What happens to a recording that was sent to the Outbox just now."""
         match self.model.setup.next_step:
             case NextStep.SENDING:
-                subject = self.review.subject(source.metadata.group_id).words
+                subject = self.review.subject(source.metadata.group_id).text
                 return _("The recording of {subject} is on its way.", subject=subject)
             case NextStep.SERVICE:
                 return _("Saved here. It is sent when the service answers.")
@@ -317,7 +317,7 @@ class RecordPage(QWidget):
 
     @Slot(object)
     def _on_kept(self, source: CheckSource) -> None:
-        subject = self.review.subject(source.metadata.group_id).words
+        subject = self.review.subject(source.metadata.group_id).text
         self._say(Tone.INFO, _("The recording of {subject} is kept here and was not sent.", subject=subject))
         self._after(source)
 
@@ -382,7 +382,7 @@ class RecordPage(QWidget):
     def _tell_notice(self) -> None:
         notice, self._notice = self._notice, ""
         if notice:
-            self._say(Tone.WARN, f"{self.banner.words()} {notice}".strip(), *self.banner.offered)
+            self._say(Tone.WARN, f"{self.banner.text()} {notice}".strip(), *self.banner.offered)
 
     @Slot(str)
     def _show_health(self, sentence: str) -> None:
@@ -405,7 +405,7 @@ class RecordPage(QWidget):
             return
         if takes:
             why = self.review.not_stored
-            sentence = f"{why} {self._rescued_words(takes, damaged)}".strip()
+            sentence = f"{why} {self._rescued_text(takes, damaged)}".strip()
             review = NoticeAction(_("Review it"), partial(self._review_rescued, takes[0]))
             self._say(Tone.WARN if why else Tone.INFO, sentence, review)
         elif damaged:
@@ -417,9 +417,9 @@ class RecordPage(QWidget):
             # Translators: a button that shows damaged recordings.
             self._say(Tone.WARN, sentence, NoticeAction(pgettext("verb", "Look"), self._open_damaged))
 
-    def _rescued_words(self, takes: list[RescuedTake], damaged: int) -> str:
+    def _rescued_text(self, takes: list[RescuedTake], damaged: int) -> str:
         group_id = takes[0].about.get("group_id", "")
-        return _rescued_words(takes, self.review.subject(group_id).words if group_id else "", damaged)
+        return _rescued_text(takes, self.review.subject(group_id).text if group_id else "", damaged)
 
     def _review_rescued(self, take: RescuedTake) -> None:
         if self.model.phase is RecordPhase.READY:
@@ -499,10 +499,10 @@ class RecordPage(QWidget):
             self._fade.stop()
 
 
-def _rescued_words(takes: list[RescuedTake], subject: str, damaged: int) -> str:
+def _rescued_text(takes: list[RescuedTake], subject: str, damaged: int) -> str:
     """Description of the rescued takes, oldest first; `subject` is that of the first, empty if it has none."""
     take = takes[0]
-    length = clock_words(take.duration_s)
+    length = clock_text(take.duration_s)
     sentences = [
         _(
             "A recording of {subject} is kept, {length} long. Decide whether to send it.",

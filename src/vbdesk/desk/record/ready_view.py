@@ -64,7 +64,7 @@ class StageCard(Card):
         self.language = ChoiceField("globe")
         self.language.setAccessibleName(_("Language of the prompt"))
         self.language.addItems([own_language_name(tag) for tag in model.setup.languages])
-        self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
+        self.meter, self._meter_text = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
         self.room.reserve(3)
         self.record = RoundButton(_("Start recording"), "mic", diameter=_RECORD, record=True)
@@ -86,7 +86,7 @@ class StageCard(Card):
         head = QHBoxLayout()
         head.addWidget(Text(_("Input level"), Role.LABEL_MEDIUM))
         head.addStretch(1)
-        head.addWidget(self._meter_words)
+        head.addWidget(self._meter_text)
         self._level = QWidget()
         level = QVBoxLayout(self._level)
         level.setContentsMargins(0, 0, 0, 0)
@@ -104,17 +104,17 @@ class StageCard(Card):
         self.body.setSpacing(0)
         self.body.addWidget(self._upper, 1)
         self.body.addWidget(self._edge)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addStretch(1)
-        words.addWidget(self._title)
-        words.addWidget(self._below)
-        words.addStretch(1)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addStretch(1)
+        texts.addWidget(self._title)
+        texts.addWidget(self._below)
+        texts.addStretch(1)
         bar = QHBoxLayout()
         bar.setContentsMargins(32, 24, 32, 24)
         bar.setSpacing(22)
         bar.addWidget(self.record)
-        bar.addLayout(words, 1)
+        bar.addLayout(texts, 1)
         self._key = KeyCap(pgettext("key", "Space"))
         bar.addWidget(self._key)
         self._bar = bar
@@ -197,7 +197,7 @@ class StageCard(Card):
     @Slot(object)
     def _show_caption(self, changed: object) -> None:
         """Say what the text is for, or why it is not in the language of the subject."""
-        instead = self._model.setup.language_words()
+        instead = self._model.setup.language_text()
         self.caption.setText(instead or _("Shown large while recording"))
         self.caption.set_ink("warn" if instead else "text2")
 
@@ -219,10 +219,10 @@ class StageCard(Card):
             self.meter.show_levels(None, None, None)
         else:
             self.meter.show_levels(levels.rms_dbfs, levels.held_peak_dbfs, levels.noise_floor_dbfs)
-        words, ink = _level_words(levels)
-        if words != self._meter_words.text():
-            self._meter_words.setText(words)
-            self._meter_words.set_ink(ink)
+        text, ink = _level_text(levels)
+        if text != self._meter_text.text():
+            self._meter_text.setText(text)
+            self._meter_text.set_ink(ink)
 
     @Slot(object)
     def _show_room(self, check: RoomCheck) -> None:
@@ -245,7 +245,7 @@ class StageCard(Card):
         self.room.say(tone, f"{figures} {advice}".strip(), check_again, title=_(title))
 
 
-def _level_words(levels: InputLevels) -> tuple[str, str]:
+def _level_text(levels: InputLevels) -> tuple[str, str]:
     """The level as text, and its colour token."""
     if levels.held_peak_dbfs < -90.0:
         return _("No sound"), "text3"
@@ -271,17 +271,17 @@ class ReadyView(QWidget):
         )
         self.import_files = secondary_button(_("Import files"), icon="import")
         self.speaker = secondary_button(_("Patient screen"), icon="talk")
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(pgettext("page", "Record"), Role.PAGE_TITLE))
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(pgettext("page", "Record"), Role.PAGE_TITLE))
         self._sentence = Text("", Role.BODY, "text2", wrap=True)
-        words.addWidget(self._sentence)
+        texts.addWidget(self._sentence)
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._cards.addWidget(self.setup)
         self._cards.addWidget(self.stage, 1)
         column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(PageHeader(words, self.speaker, self.import_files, words_width=230))
+        column.addWidget(PageHeader(texts, self.speaker, self.import_files, texts_width=230))
         column.addWidget(self.parts)
         column.addLayout(self._cards, 1)
         self._setup_model = model.setup

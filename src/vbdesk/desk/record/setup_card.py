@@ -117,8 +117,8 @@ class SetupCard(Card):
         self.target.clear()
         for name, of_model in MODEL_SIGNS.items():
             # Translators: {model} is the name of a set of signs, such as Pulse.
-            words = ngettext("{model}, {count} sign", "{model}, {count} signs", len(of_model), model=label_of(name))
-            self.target.addItem(words, str(RecordingTarget("model", name.value)))
+            text = ngettext("{model}, {count} sign", "{model}, {count} signs", len(of_model), model=label_of(name))
+            self.target.addItem(text, str(RecordingTarget("model", name.value)))
         for sign in signs:
             self.target.addItem(_(sign.label), str(RecordingTarget("sign", sign.name)))
         self._show_target(self._model.form.target)
@@ -153,7 +153,7 @@ class SetupCard(Card):
     def _show_subject(self, subject: Subject) -> None:
         if not subject.is_typed_as(self.subject.text()):
             self.subject.setText(subject.typed)
-        self.subject_field.set_help(self._model.subject_words() or _("An id, or a name in any script"))
+        self.subject_field.set_help(self._model.subject_text() or _("An id, or a name in any script"))
         self.subject_field.set_fault(translated(subject.fault) if subject.fault else None)
         if tidy(self.detail.text()) != self._model.detail:
             self.detail.setText(self._model.detail)

@@ -289,8 +289,8 @@ class RecordSetupViewModel(QObject):
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
         if self.subject.usable and self.subject.group_id == group_id:  # perhaps not stored yet
-            return replace(self._note(group_id), **self._typed()).shown(group_id).words
-        return self._library.subject_notes.shown(group_id).words
+            return replace(self._note(group_id), **self._typed()).shown(group_id).text
+        return self._library.subject_notes.shown(group_id).text
 
     def choose_protocol(self, index: int) -> None:
         """Choose one of `protocols`."""
@@ -301,7 +301,7 @@ class RecordSetupViewModel(QObject):
         self._picked = (self.subject.group_id if self.subject.usable else "", self.languages[index])
         self._use_language()
 
-    def language_words(self) -> str:
+    def language_text(self) -> str:
         """Why the prompt is not in the language that was wanted; empty if it is."""
         shown, wanted = self.form.protocol.language, self._wanted_language()
         if is_available(wanted, (shown,)):
@@ -375,26 +375,26 @@ class RecordSetupViewModel(QObject):
         self.form_changed.emit(self.form)
         self.set_subject("")
 
-    def subject_words(self) -> str:
+    def subject_text(self) -> str:
         """Description of the subject."""
         subject, here = self.subject, self.reading.here
         if here is None or not subject.usable:
             return ""
         if here.recordings == 0:
-            words = _("First recording on this computer")
+            text = _("First recording on this computer")
         elif here.last is None:
-            words = ngettext(
+            text = ngettext(
                 "Known subject · {count:,} recording", "Known subject · {count:,} recordings", here.recordings
             )
         else:
-            words = ngettext(
+            text = ngettext(
                 "Known subject · {count:,} recording, last {when}",
                 "Known subject · {count:,} recordings, last {when}",
                 here.recordings,
                 when=_when(here.last, self._clock.now()),
             )
         detail = self._library.subject_notes.shown(subject.group_id).detail
-        parts = [detail, words] if detail else [words]
+        parts = [detail, text] if detail else [text]
         if subject.alias:
             parts.append(_("Sent as {group_id}; the name stays here", group_id=subject.group_id))
         return " · ".join(parts)

@@ -105,15 +105,15 @@ class SpeakerWindow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(_SIDES, 40, _SIDES, 40)
         column.setSpacing(24)
-        words = QWidget()
-        middle = QVBoxLayout(words)
+        texts = QWidget()
+        middle = QVBoxLayout(texts)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addStretch(1)
         middle.addWidget(self.prompt)
         middle.addStretch(1)
-        self._words = scroll_area(words)
+        self._text_area = scroll_area(texts)
         column.addLayout(head)
-        column.addWidget(self._words, 1)
+        column.addWidget(self._text_area, 1)
         column.addWidget(self.picture, 6)
         column.addWidget(self.progress)
 
@@ -127,7 +127,7 @@ class SpeakerWindow(QWidget):
             if pictured or self.prompt.heightForWidth(width) + rest <= self.height():
                 break
         lines = min(self.prompt.heightForWidth(width), self.height() // 2)
-        self._words.setMinimumHeight(lines if pictured else 0)
+        self._text_area.setMinimumHeight(lines if pictured else 0)
 
     @Slot(object)
     def _show_form(self, form: RecordForm) -> None:
@@ -157,10 +157,10 @@ class SpeakerWindow(QWidget):
     def _show_phase(self, phase: RecordPhase) -> None:
         under_way = phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
         self.setProperty("staysWhenLocked", under_way)  # a person reads aloud from it
-        words, icon, ink = _STYLES[phase]
+        text, icon, ink = _STYLES[phase]
         self._phase = phase
         with reading_in(self._language):
-            self.state.setText(_(words))
+            self.state.setText(_(text))
         self._icon.show_icon(icon, ink)
         self.progress.setVisible(phase in (RecordPhase.RECORDING, RecordPhase.PAUSED))
         if phase is RecordPhase.READY:

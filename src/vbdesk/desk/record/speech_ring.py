@@ -61,10 +61,10 @@ class SpeechRing(QWidget):
         painter.setPen(QPen(self._theme.colour("text"), 2.5))
         foot = QPointF(circle.center().x(), circle.bottom())
         painter.drawLine(foot - QPointF(0, stroke * 0.8), foot + QPointF(0, stroke * 0.8))
-        self._paint_words(painter)
+        self._paint_text(painter)
         painter.end()
 
-    def _paint_words(self, painter: QPainter) -> None:
+    def _paint_text(self, painter: QPainter) -> None:
         px = self._theme.px
         painter.setPen(self._theme.colour("text"))
         painter.setFont(self._theme.font(Role.OVERALL if self._diameter == _DIAMETER else Role.CARD_TITLE))

@@ -8,7 +8,7 @@ from vbdesk.desk.record.check_text import Version
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words, local_time_of_day
+from vbdesk.desk.ui.time_text import clock_text, local_time_of_day
 from vbdesk.language import _
 
 _LEAST_WIDTH = 290
@@ -30,12 +30,12 @@ class VersionTile(QAbstractButton):
         super().__init__(parent)
         self.version = version
         self._figures = " · ".join(_("{name}: {figure}", name=name, figure=value) for name, value in version.figures)
-        time, length = local_time_of_day(version.recorded_at), clock_words(version.seconds)
+        time, length = local_time_of_day(version.recorded_at), clock_text(version.seconds)
         self._when = _("{time}, {length}", time=time, length=length)
         self.setText(_("Version {number}", number=version.number))
-        self.setAccessibleName(_("Version {number}: {result}", number=version.number, result=version.check_words))
+        self.setAccessibleName(_("Version {number}: {result}", number=version.number, result=version.check_text))
         shown = _("Shown here.") if version.shown else ""
-        sentence = _("{state}. Recorded at {time}, {length} long.", state=version.state_words, time=time, length=length)
+        sentence = _("{state}. Recorded at {time}, {length} long.", state=version.state_text, time=time, length=length)
         self.setAccessibleDescription(f"{shown} {sentence} {self._figures}".strip())
         self.setToolTip(self._figures)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -71,7 +71,7 @@ class VersionTile(QAbstractButton):
         )
         right = QRectF(area.left(), area.top(), area.width(), first)
         self._write(painter, Role.CAPTION, "text2", right, self._when, right=True)
-        self._paint_check_words(
+        self._paint_check_text(
             painter, QRectF(area.left(), area.top() + first + 2, area.width(), theme.line_height(Role.LABEL))
         )
         foot = theme.line_height(Role.CAPTION)
@@ -79,21 +79,21 @@ class VersionTile(QAbstractButton):
         self._write(painter, Role.CAPTION, "text2", below, self._figures)
         painter.end()
 
-    def _paint_check_words(self, painter: QPainter, area: QRectF) -> None:
+    def _paint_check_text(self, painter: QPainter, area: QRectF) -> None:
         icon, ink = _ICONS[self.version.good]
         side = self._theme.px(14)
         mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
         left = area.right() - side if mirrored else area.left()
         paint_icon(painter, icon, QRectF(left, area.center().y() - side / 2, side, side), self._theme.colour(ink))
-        words = _("{result} · {state}", result=self.version.check_words, state=self.version.state_words)
+        text = _("{result} · {state}", result=self.version.check_text, state=self.version.state_text)
         beside = area.adjusted(0, 0, -side - 8, 0) if mirrored else area.adjusted(side + 8, 0, 0, 0)
-        self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, words)
+        self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, text)
 
-    def _write(self, painter: QPainter, role: Role, ink: str, area: QRectF, words: str, *, right: bool = False) -> None:
+    def _write(self, painter: QPainter, role: Role, ink: str, area: QRectF, text: str, *, right: bool = False) -> None:
         font = self._theme.font(role)
         painter.setFont(font)
         painter.setPen(self._theme.colour(ink))
-        fitted = QFontMetricsF(font).elidedText(words, Qt.TextElideMode.ElideRight, area.width())
+        fitted = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, fitted)
 

@@ -55,7 +55,7 @@ class WorkBanner(Banner):
 
     @Slot(object)
     def _show_progress(self, progress: Progress) -> None:
-        self.say(Tone.INFO, progress.words, NoticeAction(_("Cancel"), self._cancel, stays=True), topic=_WORK)
+        self.say(Tone.INFO, progress.text, NoticeAction(_("Cancel"), self._cancel, stays=True), topic=_WORK)
 
     def _cancel(self) -> None:
         self._work.cancel()
@@ -201,8 +201,8 @@ class LookMenu(QMenu):
         self.setTitle(_("Look of reports"))
         self._model = model
         group = QActionGroup(self)
-        for look, words in look_names().items():
-            action = QAction(words, group)
+        for look, text in look_names().items():
+            action = QAction(text, group)
             action.setCheckable(True)
             action.setData(look)
             self.addAction(action)
@@ -246,12 +246,12 @@ class SubjectsMenu(QMenu):
         super().__init__(page)
         self._look, self._button, self._banner, self._chosen = look, button, banner, WeakMethod(chosen)
         button.clicked.connect(self._drop)
-        for kind, words in (
+        for kind, text in (
             ("csv", _("All data as tables (CSV)")),
             ("bids", _("Folder for research (BIDS)")),
             ("pdf", _("One report over time (PDF)")),
         ):
-            action = self.addAction(words)
+            action = self.addAction(text)
             action.setData(kind)
         self.addSeparator()
         self.print_action = self.addAction(_("Print one report over time"))
@@ -313,7 +313,7 @@ class SubjectsMenu(QMenu):
 
     @Slot(object)
     def _show_progress(self, progress: Progress) -> None:
-        self._banner.say(Tone.INFO, progress.words, NoticeAction(_("Cancel"), self.work.cancel))
+        self._banner.say(Tone.INFO, progress.text, NoticeAction(_("Cancel"), self.work.cancel))
 
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:

@@ -205,10 +205,10 @@ class SendToFhir(Command):
         try:
             with context.ports.fhir_server(login) as server:
                 for record in records:
-                    words = _(
+                    text = _(
                         "Sending to {host}: {done} of {total} subjects.", host=host, done=complete, total=len(records)
                     )
-                    task.progress(complete, len(records), words)
+                    task.progress(complete, len(records), text)
                     for number, transaction in enumerate(fhir_transactions(record)):
                         task.check()
                         begun += not number

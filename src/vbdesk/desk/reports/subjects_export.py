@@ -52,8 +52,8 @@ class SubjectsReport(Report):
         with context.results.reader() as reader:
             for place, group_id in enumerate(self.group_ids):
                 task.check()
-                words = _("Reading from the service: {done} of {total} subjects.", done=place, total=total)
-                task.progress(place, total, words)
+                text = _("Reading from the service: {done} of {total} subjects.", done=place, total=total)
+                task.progress(place, total, text)
                 try:
                     source = source_of(context)
                     records.append(

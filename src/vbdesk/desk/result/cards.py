@@ -23,7 +23,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import _
 from vbdesk.report.narrative import ShownNarrative
 from vbdesk.report.result_texts import overall_word
@@ -42,14 +42,14 @@ class OverallCard(Card):
         title, sentence = voice.action
         level = Text(overall_word(voice.level), Role.OVERALL)
         level.setStyleSheet(f"color: {self._theme.level(voice.level).ink};")
-        words = FlowLayout(spacing=10)
-        words.addWidget(level)
+        text = FlowLayout(spacing=10)
+        text.addWidget(level)
         if voice.level is not Level.NONE:
-            words.addWidget(Text(_("overall level"), Role.BODY, "text2"))
+            text.addWidget(Text(_("overall level"), Role.BODY, "text2"))
         column = QVBoxLayout()
         column.setSpacing(2)
         column.addStretch(1)
-        column.addLayout(words)
+        column.addLayout(text)
         action = Text("", Role.BODY, wrap=True)
         action.setTextFormat(Qt.TextFormat.RichText)
         action.setText(f"<b>{escape(title)}</b> {escape(sentence)}")
@@ -105,7 +105,7 @@ class NarrativeCard(Card):
     def __init__(self, narrative: ShownNarrative) -> None:
         super().__init__(_("For care staff, not a diagnosis"), quiet=True)
         self.body.setSpacing(6)
-        self.body.addWidget(Text(narrative.words, Role.BODY, "text2", wrap=True))
+        self.body.addWidget(Text(narrative.text, Role.BODY, "text2", wrap=True))
         if narrative.of_service:
             own = _("These are the service's own words, in its language: vbdesk does not know all of its signals.")
             self.body.addWidget(Text(own, Role.CAPTION, "text3", wrap=True))
@@ -129,13 +129,13 @@ class PlayerCard(Card):
         row.addWidget(self.button)
         row.addWidget(self.waveform, 1)
         row.addWidget(self._time)
-        self._words = Text("", Role.LABEL, "text2", wrap=True)
+        self._text = Text("", Role.LABEL, "text2", wrap=True)
         self._silence = QWidget()
         without = QHBoxLayout(self._silence)
         without.setContentsMargins(0, 0, 0, 0)
         without.setSpacing(12)
         without.addWidget(IconView("mute", "text3", 20), 0, Qt.AlignmentFlag.AlignTop)
-        without.addWidget(self._words, 1)
+        without.addWidget(self._text, 1)
         self.body.setSpacing(6)
         self.body.addWidget(self._sound)
         self.body.addWidget(self._silence)
@@ -159,12 +159,12 @@ class PlayerCard(Card):
         """Underline the speech of one speaker; nothing for the whole recording."""
         self.waveform.show_segments(segments)
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Why it cannot be played; empty if it can."""
-        return self._words.text()
+        return self._text.text()
 
     def _say(self, sentence: str) -> None:
-        self._words.setText(sentence)
+        self._text.setText(sentence)
         self._silence.setVisible(bool(sentence))
 
     @Slot(object)
@@ -173,12 +173,12 @@ class PlayerCard(Card):
         self.button.setEnabled(True)
         self.waveform.show_take(loaded.envelope, loaded.seconds)
         self.waveform.show_markers(loaded.marks_s)
-        self._time.setText(clock_words(loaded.seconds))
+        self._time.setText(clock_text(loaded.seconds))
 
     @Slot(float)
     def _on_moved(self, seconds: float) -> None:
         self.waveform.show_position(seconds)
-        self._time.setText(clock_words(seconds) if seconds else clock_words(self._seconds))
+        self._time.setText(clock_text(seconds) if seconds else clock_text(self._seconds))
 
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
@@ -285,12 +285,12 @@ def _metric(metric: MetricRow) -> QWidget:
     column.setSpacing(3)
     column.addLayout(head)
     column.addWidget(
-        AnchorBar(metric.mean, metric.spread, _("{metric}: {position}", metric=metric.label, position=metric.words))
+        AnchorBar(metric.mean, metric.spread, _("{metric}: {position}", metric=metric.label, position=metric.text))
     )
     column.addLayout(ends)
-    for words in (metric.expected, metric.evidence):
-        if words:
-            column.addWidget(Text(words, Role.CAPTION, "text3", wrap=True))
+    for text in (metric.expected, metric.evidence):
+        if text:
+            column.addWidget(Text(text, Role.CAPTION, "text3", wrap=True))
     column.addStretch(1)
     return cell
 

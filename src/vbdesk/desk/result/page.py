@@ -192,13 +192,13 @@ class ResultPage(QWidget):
         details = FlowLayout()
         details.addWidget(self._caption)
         details.addWidget(self.consent)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addLayout(crumbs)
-        words.addWidget(self._title)
-        words.addLayout(details)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addLayout(crumbs)
+        texts.addWidget(self._title)
+        texts.addLayout(details)
         controls = (self.segment, self.json_button, self.correct_button, self.compare_button, self.export_button)
-        return PageHeader(words, *controls, words_width=380)
+        return PageHeader(texts, *controls, texts_width=380)
 
     def _left_box(self) -> QVBoxLayout:
         return _box(self._left)
@@ -231,7 +231,7 @@ class ResultPage(QWidget):
         self._caption.setText(view.caption)
         self.consent.setText(view.consent)
         self.consent.set_ink("warn" if view.lacks_consent else "text3")
-        self.subject_button.show_text(self.view_model.subject(view.group_id).words)
+        self.subject_button.show_text(self.view_model.subject(view.group_id).text)
         self.subject_button.setVisible(bool(view.group_id))
         self._chevron.setVisible(bool(view.group_id))
         if self.player.shown_for != (view.take_id, view.silence):
@@ -261,11 +261,11 @@ class ResultPage(QWidget):
         self.compare_menu.clear()
         before, after = same_subject
         self.compare_button.setEnabled(bool(before or after))
-        for words, entries in ((_("Earlier"), before[:_MENU_ENTRIES]), (_("Later"), after[:_MENU_ENTRIES])):
+        for text, entries in ((_("Earlier"), before[:_MENU_ENTRIES]), (_("Later"), after[:_MENU_ENTRIES])):
             if entries:
-                self.compare_menu.addAction(words).setEnabled(False)
+                self.compare_menu.addAction(text).setEnabled(False)
             for sibling in entries:
-                entry = self.compare_menu.addAction(sibling.words)
+                entry = self.compare_menu.addAction(sibling.text)
                 entry.setData(sibling)
 
     # Corrections of the course
@@ -415,7 +415,7 @@ class ResultPage(QWidget):
         notes = [*([_(_FIRST)] if voice.first else []), *reading.notes]
         if notes:
             self._add_left(NotesCard(notes))
-        if voice.narrative.words:
+        if voice.narrative.text:
             self._add_left(NarrativeCard(voice.narrative))
         if reading.metrics and researcher:
             self._add_left(MetricsCard(reading.metrics))

@@ -95,8 +95,8 @@ class _Head(QWidget):
         columns = [(_("Level"), level_width(self._theme))]
         if longitudinal:
             columns.append((_("Against own baseline"), _change_width(self._theme)))
-        for words, width in columns:
-            head = Text(words, Role.CAPTION, "text2")
+        for text, width in columns:
+            head = Text(text, Role.CAPTION, "text2")
             head.setFixedWidth(width)
             row.addWidget(head)
         self.strip: QWidget | None = None
@@ -129,14 +129,14 @@ class SignRowView(QWidget):
         grid.setHorizontalSpacing(_SPACING)
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(0, 1)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addStretch(1)
-        words.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addStretch(1)
+        texts.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True))
         if sign.evidence:
-            words.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True))
-        words.addStretch(1)
-        grid.addLayout(words, 0, 0)
+            texts.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True))
+        texts.addStretch(1)
+        grid.addLayout(texts, 0, 0)
         badge = QWidget()
         badge.setFixedWidth(level_width(self._theme))
         inner = QHBoxLayout(badge)
@@ -178,7 +178,7 @@ def _change(theme: Theme, sign: SignRow) -> QWidget:
     else:
         ink = "text" if sign.change.stands_out else "text2"
         row.addWidget(IconView(sign.change.arrow, ink, 14))
-        row.addWidget(Text(sign.change.words, Role.LABEL_MEDIUM if sign.change.stands_out else Role.LABEL, ink))
+        row.addWidget(Text(sign.change.text, Role.LABEL_MEDIUM if sign.change.stands_out else Role.LABEL, ink))
     row.addStretch(1)
     return box
 

@@ -63,7 +63,7 @@ class ResultViewModel(QObject):
 
     def report(self, view: ResultView, *, scores: bool) -> ResultReport:
         """A report of a result."""
-        subject = self.subject(view.group_id).words if view.group_id else view.title
+        subject = self.subject(view.group_id).text if view.group_id else view.title
         title = _("Print the report of {subject}, {recording}", subject=subject, recording=view.title)
         return ResultReport(title, view, self.look.current, scores)
 

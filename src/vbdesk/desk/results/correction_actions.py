@@ -340,7 +340,7 @@ def _sentences(library: Library, member: CorrectedRecording, last: Correction | 
 
 
 def _reasons() -> tuple[tuple[str, str], ...]:
-    words = {
+    texts = {
         CorrectionReason.WRONG_PERSON: _("Another person speaks"),
         CorrectionReason.UNUSUAL_DAY: _("Unusual circumstances, such as a cold"),
         CorrectionReason.POOR_SOUND: _("The sound is poor"),
@@ -349,8 +349,8 @@ def _reasons() -> tuple[tuple[str, str], ...]:
         CorrectionReason.MISTAKE: _("A correction was a mistake"),
         CorrectionReason.OTHER: _("Another reason"),
     }
-    return tuple((reason.value, text) for reason, text in words.items())
+    return tuple((reason.value, text) for reason, text in texts.items())
 
 
 def _shown(library: Library, group_id: str) -> str:
-    return library.subject_notes.shown(group_id).words
+    return library.subject_notes.shown(group_id).text

@@ -32,7 +32,7 @@ class MetricRow:
     spread: float
     low: str
     high: str
-    words: str
+    text: str
     evidence: str
     expected: str
     disagreement: str
@@ -55,7 +55,7 @@ def _row(metric: ExtendedMetric, signals: Sequence[Signal]) -> MetricRow:
         spread=metric.score_std,
         low=_(metric.low_anchor),
         high=_(metric.high_anchor),
-        words=_position(metric),
+        text=_position(metric),
         evidence=evidence,
         expected=_("With other words of this person mostly {low:.2f} to {high:.2f}.", **_expected(metric)),
         disagreement="" if known is None else _disagreement(metric, known, signals),

@@ -27,8 +27,8 @@ class RecordingCorrectionCard(CorrectionCard):
 
     @Slot(object)
     def _ask(self, question: CorrectionQuestion) -> None:
-        offered = {change.value: words for change, words in question.offered.items()}
-        sentences = {change.value: words for change, words in question.sentences.items()}
+        offered = {change.value: text for change, text in question.offered.items()}
+        sentences = {change.value: text for change, text in question.sentences.items()}
         self.begin(question.title, offered, sentences, question.reasons, question.subjects)
         self.opened.emit()
 

@@ -8,7 +8,7 @@ from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
-from vbdesk.desk.results.analysis_text import sign_words
+from vbdesk.desk.results.analysis_text import sign_text
 from vbdesk.desk.results.repeatability import sign_repeatability
 from vbdesk.language import _, formats, joined, ngettext
 from vbdesk.report.reader_words import band_word, with_unit
@@ -30,14 +30,14 @@ class Change:
 
     Attributes:
         arrow: icon.
-        words: above, below or in the own normal range.
+        text: above, below or in the own normal range.
         sentence: the same at length.
         z: in units of the own variability.
         stands_out: outside the own normal range.
     """
 
     arrow: str
-    words: str
+    text: str
     sentence: str
     z: float
     stands_out: bool
@@ -110,12 +110,12 @@ def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> Feature
         word=band_word(feature.value_interpretation),
         plain=plain_words(feature.feature),
         finding=is_finding(feature.feature, feature.value_interpretation),
-        own="" if own is None else _own_words(own, feature.unit),
+        own="" if own is None else _own_text(own, feature.unit),
         own_stands_out=own is not None and (own.changed or own.position != "within"),
     )
 
 
-def _own_words(own: "OwnRange", unit: str) -> str:
+def _own_text(own: "OwnRange", unit: str) -> str:
     ends = {"low": with_unit(own.low, ""), "high": with_unit(own.high, unit)}
     match own.position:
         case "below":
@@ -210,7 +210,7 @@ def _why_no_baseline(signal: Signal, comparison: Comparison) -> str:
 def _twin_sentences(reference: ShippedSign) -> Iterator[str]:
     """Which signs are nearly the same as this one, and what follows for its level."""
     for name, r in reference.twins.items():
-        sign, correlation = sign_words(name), formats.figure(r, "+.2f")
+        sign, correlation = sign_text(name), formats.figure(r, "+.2f")
         if r > 0:
             yield _(
                 "Nearly the same as {sign}: the two move as one in healthy readers (correlation {r}). "
@@ -225,7 +225,7 @@ def _twin_sentences(reference: ShippedSign) -> Iterator[str]:
                 r=correlation,
             )
     if reference.held_low_by is not None:
-        sign = sign_words(reference.held_low_by)
+        sign = sign_text(reference.held_low_by)
         yield _("{sign} has the stronger evidence, so this level never passes low.", sign=sign)
 
 

@@ -6,11 +6,11 @@ from enum import Enum, auto
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
-from vbdesk.desk.results.analysis_text import model_words, sign_words, task_words
+from vbdesk.desk.results.analysis_text import model_text, sign_text, task_text
 from vbdesk.desk.results.result_source import Found
 from vbdesk.desk.results.result_text import ResultReading, reading_of, title_of
 from vbdesk.desk.results.voice_question import voice_question
-from vbdesk.desk.subject_data.consent_text import consent_words, missing_words
+from vbdesk.desk.subject_data.consent_text import consent_text, missing_text
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import N_, _, joined, message, translated
 from vbdesk.outbox.library.consent import ConsentStatus
@@ -137,18 +137,18 @@ def _consent_text(status: ConsentStatus | None) -> str:
     if status is None:
         return ""
     if not status.in_force:
-        return missing_words(status)
-    return _("Consent: {consent}", consent=consent_words(status))
+        return missing_text(status)
+    return _("Consent: {consent}", consent=consent_text(status))
 
 
 def _caption(found: Found, reading: ResultReading | None) -> str:
     item, job = found.item, found.job
     target = reading.target if reading is not None else ""
     if not target and item is not None:
-        target = (model_words if item.target.kind == "model" else sign_words)(item.target.name)
+        target = (model_text if item.target.kind == "model" else sign_text)(item.target.name)
     if not target and job is not None:
-        target = model_words(job.model_name) if job.model_name else sign_words(job.sign_name or "")
-    task = task_words(item.protocol) if item is not None and item.protocol else ""
+        target = model_text(job.model_name) if job.model_name else sign_text(job.sign_name or "")
+    task = task_text(item.protocol) if item is not None and item.protocol else ""
     file_name = "" if item is None else item.file_name
     return " · ".join(part for part in (target, task, file_name) if part)
 
@@ -174,8 +174,8 @@ def _of_job(status: JobStatus) -> _MissingResult:
     if status in headings:
         where = _("The sound is not on this computer: send it again from where it was recorded, or record again.")
         return _MissingResult(_(headings[status]), where)
-    words = joined(_("The service is analysing this recording."), _(_AUTOMATIC))
-    return _MissingResult(_("No result yet"), words, coming=True)
+    text = joined(_("The service is analysing this recording."), _(_AUTOMATIC))
+    return _MissingResult(_("No result yet"), text, coming=True)
 
 
 def _of_item(item: RecordingItem) -> _MissingResult:
@@ -191,13 +191,13 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         remedy = ResultRemedy.OUTBOX if item.fix is None else remedies.get(item.fix, ResultRemedy.OUTBOX)
         return _MissingResult(_("Needs attention"), reason, remedy)
     if state is OutboxState.CHECKED:
-        words = _("This recording is kept here and was not sent.")
-        return _MissingResult(_("Not sent"), reason or words, ResultRemedy.OUTBOX)
+        text = _("This recording is kept here and was not sent.")
+        return _MissingResult(_("Not sent"), reason or text, ResultRemedy.OUTBOX)
     if state is OutboxState.HANDED_OVER:
-        words = _("It was handed over to another computer, which sends it. The result appears here once it has.")
-        return _MissingResult(_("Handed over"), reason or words, ResultRemedy.OUTBOX, coming=True)
+        text = _("It was handed over to another computer, which sends it. The result appears here once it has.")
+        return _MissingResult(_("Handed over"), reason or text, ResultRemedy.OUTBOX, coming=True)
     if state in (OutboxState.SUBMITTED, OutboxState.RUNNING):
-        words = _("The service is analysing this recording.")
+        text = _("The service is analysing this recording.")
     else:
-        words = _("This recording is saved here. It is sent when the service answers.")
-    return _MissingResult(_("No result yet"), joined(reason or words, _(_AUTOMATIC)), ResultRemedy.OUTBOX, coming=True)
+        text = _("This recording is saved here. It is sent when the service answers.")
+    return _MissingResult(_("No result yet"), joined(reason or text, _(_AUTOMATIC)), ResultRemedy.OUTBOX, coming=True)

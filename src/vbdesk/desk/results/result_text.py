@@ -24,10 +24,10 @@ from vbdesk.contract.results import (
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage, is_widened, without_widening
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.results.analysis_text import model_words
+from vbdesk.desk.results.analysis_text import model_text
 from vbdesk.desk.results.metric_rows import MetricRow, metric_rows
 from vbdesk.desk.results.result_rows import FeatureRow, SignRow, feature_row, sign_rows
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_text
 from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
 from vbdesk.report.language_note import language_note
@@ -155,7 +155,7 @@ def reading_of(
     language = [note] if (note := language_note(signals, spoken, model)) else []
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
-        target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
+        target=model_text(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
         speakers=tuple(_speaker(speaker, spoken, issues) for speaker in result.speakers or ()),
         metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
@@ -177,9 +177,9 @@ def _speech_s(quality: AudioQuality, seconds: float | None) -> float | None:
 
 def quality_reading(quality: AudioQuality) -> QualityReading:
     """A recording's quality in words."""
-    words = quality_text(quality)
+    text = quality_text(quality)
     advice = [advice_for(code) for code in quality.issues]
-    return QualityReading(words.figures, tuple(zip(words.issues, advice, strict=True)))
+    return QualityReading(text.figures, tuple(zip(text.issues, advice, strict=True)))
 
 
 def title_of(recorded_at: datetime | None) -> str:
@@ -244,7 +244,7 @@ def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage, issues: Collection[
     number = speaker.speaker.rpartition("_")[2]
     name = _("Speaker {number}", number=number) if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
-    label = _("{speaker}, {time} of speech", speaker=name, time=clock_words(speaker.speech_seconds))
+    label = _("{speaker}, {time} of speech", speaker=name, time=clock_text(speaker.speech_seconds))
     voice = _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}, issues)
     return Speaker(label, tuple(speaker.segments), voice)
 

@@ -25,7 +25,7 @@ class SameSubjectRecording:
     level: Level | None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """When it was made, and its level."""
         moment = moment_of(self.recorded_at)
         if self.level is None:

@@ -230,7 +230,7 @@ class MainWindow(QMainWindow):
         workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
         notes = workspace.library.subject_notes
-        self.results.follow(workspace.navigator, workspace.ports.notify, lambda group_id: notes.shown(group_id).words)
+        self.results.follow(workspace.navigator, workspace.ports.notify, lambda group_id: notes.shown(group_id).text)
         workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)
@@ -433,7 +433,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_status(self, status: SyncStatus) -> None:
         shown = window_status.connection(status)
-        self._status.show_connection(shown.words, shown.icon, shown.ink)
+        self._status.show_connection(shown.text, shown.icon, shown.ink)
         self._show_counts(None)
         self._show_right()
 
@@ -441,8 +441,8 @@ class MainWindow(QMainWindow):
     def _show_right(self) -> None:
         if self._workspace is not None:
             profile, status = self._workspace.profile, self._workspace.sync.status
-            kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
-            self._status.show_right(kept, window_status.credits_words(status, profile), icon)
+            kept, icon = window_status.encrypted_text(profile, self._workspace.encryption)
+            self._status.show_right(kept, window_status.credits_text(status, profile), icon)
 
     @Slot(object)
     def _show_warning(self, sentence: str) -> None:
@@ -457,7 +457,7 @@ class MainWindow(QMainWindow):
         if self._workspace is not None:
             sync = self._workspace.sync
             moving = sync.on_their_way
-            self._status.show_moving(window_status.moving_words(moving, stopped=sync.stopped))
+            self._status.show_moving(window_status.moving_text(moving, stopped=sync.stopped))
             self._sidebar.show_count("outbox", moving + sync.need_attention)
 
 

@@ -24,7 +24,7 @@ from vbdesk.language import (
     use,
 )
 from vbdesk.language.catalogs import SOURCE, catalog
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import managed_text
 
 _QT_TEXTS = "qtTexts"
 
@@ -74,7 +74,7 @@ class ReadingLanguage(QObject):
 
     def choose(self, tag: str) -> str:
         """Show everything in a language as soon as its texts are loaded; returns why not, or nothing."""
-        why = managed_words() if self.managed else self.hindrance()
+        why = managed_text() if self.managed else self.hindrance()
         if not why and tag != self.tag:
             self._screen.do(ChooseLanguage(tag))
         return why

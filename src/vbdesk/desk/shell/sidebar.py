@@ -48,12 +48,12 @@ class _Entry(QAbstractButton):
     def _describe(self) -> None:
         count = self._count
         if self._lit and count:
-            words = ngettext("Current page. {count} on its way.", "Current page. {count} on their way.", count)
+            text = ngettext("Current page. {count} on its way.", "Current page. {count} on their way.", count)
         elif count:
-            words = ngettext("{count} on its way.", "{count} on their way.", count)
+            text = ngettext("{count} on its way.", "{count} on their way.", count)
         else:
-            words = _("Current page.") if self._lit else ""
-        self.setAccessibleDescription(words)
+            text = _("Current page.") if self._lit else ""
+        self.setAccessibleDescription(text)
         self.update()
 
     def set_narrow(self, narrow: bool) -> None:
@@ -83,17 +83,17 @@ class _Entry(QAbstractButton):
         if not self._narrow:
             painter.setFont(self._theme.font(Role.BODY_STRONG if self._lit else Role.BODY_MEDIUM))
             painter.setPen(self._theme.colour("text" if self._lit else "text2"))
-            words = mirrored(painter, box.adjusted(px(38), 0, 0, 0), box)
-            painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+            text = mirrored(painter, box.adjusted(px(38), 0, 0, 0), box)
+            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
         self._paint_count(painter, box)
         painter.end()
 
     def _paint_count(self, painter: QPainter, box: QRectF) -> None:
         if not self._count:
             return
-        px, words = self._theme.px, formats.number(self._count)
+        px, text = self._theme.px, formats.number(self._count)
         font = self._theme.font(Role.CAPTION_MEDIUM)
-        width = max(px(20), QFontMetricsF(font).horizontalAdvance(words) + px(12))
+        width = max(px(20), QFontMetricsF(font).horizontalAdvance(text) + px(12))
         height = px(18) if self._narrow else px(20)
         top = 0.0 if self._narrow else (box.height() - height) / 2
         right = box.right() - (0 if self._narrow else px(10))
@@ -101,7 +101,7 @@ class _Entry(QAbstractButton):
         rounded(painter, pill, height / 2, self._theme.colour("sunken" if self._lit else "border"))
         painter.setFont(font)
         painter.setPen(self._theme.colour("text"))
-        painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, words)
+        painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, text)
 
 
 class _Brand(QWidget):
@@ -177,21 +177,21 @@ class ProfileButton(QAbstractButton):
         icon = mirrored(painter, QRectF(round(x), round(middle), side, side), box)
         paint_icon(painter, self._icon, icon, self._theme.colour("text2"))
         if not self._narrow:
-            self._paint_words(painter, box)
+            self._paint_text(painter, box)
         painter.end()
 
-    def _paint_words(self, painter: QPainter, box: QRectF) -> None:
+    def _paint_text(self, painter: QPainter, box: QRectF) -> None:
         theme, px = self._theme, self._theme.px
         room = box.width() - px(38) - px(28)
         first, second = theme.line_height(Role.LABEL), theme.line_height(Role.CAPTION)
         top = (box.height() - first - second) / 2
-        for words, role, ink, y, height in (
+        for text, role, ink, y, height in (
             (self.text(), Role.LABEL_MEDIUM, "text", top, first),
             (self._below, Role.CAPTION, "text3", top + first, second),
         ):
             painter.setFont(theme.font(role))
             painter.setPen(self._theme.colour(ink))
-            shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, round(room))
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, round(room))
             line = mirrored(painter, QRectF(px(38), y, room, height), box)
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
         side = px(14)

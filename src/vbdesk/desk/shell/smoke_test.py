@@ -88,8 +88,8 @@ class SmokeTest(QObject):
         except Exception as error:  # any error means that the installation does not work
             self._end(f"failed: {self._step.name}: {type(error).__name__}: {error}")
 
-    def _end(self, words: str) -> None:
-        self._say(f"smoke: {words}")
+    def _end(self, text: str) -> None:
+        self._say(f"smoke: {text}")
         self._desk.window.close()
 
     @Slot()
@@ -100,7 +100,7 @@ class SmokeTest(QObject):
     def _notice(self) -> str:
         page = self._desk.window.page()
         banner = getattr(page, "banner", None)
-        return " ".join(part for part in (self._desk.window.notice.words(), banner.words() if banner else "") if part)
+        return " ".join(part for part in (self._desk.window.notice.text(), banner.text() if banner else "") if part)
 
     def _walk(self) -> Iterator[_Step]:
         window = self._desk.window

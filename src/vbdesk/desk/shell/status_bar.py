@@ -23,9 +23,9 @@ class _Item(QWidget):
         row.addWidget(self.icon)
         row.addWidget(self.text)
 
-    def say(self, words: str) -> None:
-        self.text.setText(words)
-        self.setVisible(bool(words))
+    def say(self, text: str) -> None:
+        self.text.setText(text)
+        self.setVisible(bool(text))
 
 
 class StatusBar(QWidget):
@@ -52,20 +52,20 @@ class StatusBar(QWidget):
         row.setContentsMargins(22, 0, 22, 0)
         row.addWidget(self._sides, 0, Qt.AlignmentFlag.AlignVCenter)
 
-    def show_profile(self, words: str, icon: str) -> None:
+    def show_profile(self, text: str, icon: str) -> None:
         """Show the open profile."""
         self._profile.icon.show_icon(icon)
-        self._profile.say(words)
+        self._profile.say(text)
 
-    def show_connection(self, words: str, icon: str, ink: str) -> None:
+    def show_connection(self, text: str, icon: str, ink: str) -> None:
         """Show the connection to the service."""
         self._connection.icon.show_icon(icon, ink)
         self._connection.text.set_ink(ink)
-        self._connection.say(words)
+        self._connection.say(text)
 
-    def show_moving(self, words: str) -> None:
+    def show_moving(self, text: str) -> None:
         """Show how many recordings are in progress."""
-        self._moving.say(words)
+        self._moving.say(text)
 
     def show_right(self, encrypted: str, credits_left: str, icon: str = "lock") -> None:
         """Show how recordings are encrypted, with an icon, and the credit balance."""
@@ -74,7 +74,7 @@ class StatusBar(QWidget):
         self._encrypted.say(encrypted)
         self._credits.say(credits_left)
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Everything it says."""
         items = (self._profile, self._connection, self._moving, self._encrypted, self._credits)
         return " | ".join(item.text.text() for item in items if item.text.text())

@@ -13,7 +13,7 @@ from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 class ConnectionStatus:
     """The connection to the service: text, icon and colour token."""
 
-    words: str
+    text: str
     icon: str
     ink: str
 
@@ -51,7 +51,7 @@ _CUTS = {
 }
 
 
-def moving_words(count: int, *, stopped: bool = False) -> str:
+def moving_text(count: int, *, stopped: bool = False) -> str:
     """Number of recordings in progress or, if the queue is stopped, waiting."""
     if count == 0:
         return ""
@@ -60,7 +60,7 @@ def moving_words(count: int, *, stopped: bool = False) -> str:
     return ngettext("{count:,} recording on its way", "{count:,} recordings on their way", count)
 
 
-def credits_words(status: SyncStatus, profile: Profile) -> str:
+def credits_text(status: SyncStatus, profile: Profile) -> str:
     """The credit balance, with a word where it may be old; empty for the service on this computer, which is free."""
     if status.credits is None or profile.on_this_computer:
         return ""
@@ -81,7 +81,7 @@ def profile_below(profile: Profile) -> str:
     return profile.account_id
 
 
-def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tuple[str, str]:
+def encrypted_text(profile: Profile, encryption: LocalEncryption | None) -> tuple[str, str]:
     """How recordings are encrypted by the desk and the local service; text and icon.
 
     The desk encrypts from the first block on. Its service may still have unencrypted data of an earlier release; the
@@ -92,8 +92,8 @@ def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tup
         encryption: as the local service reports it; None for a remote service.
     """
     if encryption not in (None, LocalEncryption.COMPLETE):
-        words, icon = _NOT_ENCRYPTED[encryption]
-        return _(words), icon
+        text, icon = _NOT_ENCRYPTED[encryption]
+        return _(text), icon
     if profile.secrets == "session":
         return _("Encrypted, key for this session only"), "lock"
     return _("Recordings encrypted on this computer"), "lock"

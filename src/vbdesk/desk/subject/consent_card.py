@@ -5,11 +5,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject_data.consent_text import (
-    consent_words,
-    event_words,
-    kind_words,
-    validity_words,
-    wording_words,
+    consent_text,
+    event_text,
+    kind_text,
+    validity_text,
+    wording_text,
 )
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
@@ -39,14 +39,14 @@ class ConsentLine(QWidget):
         super().__init__()
         self._model = model
         self._icon = IconView("file", "text2", 16)
-        self.words = Text("", Role.LABEL, "text2", wrap=True)
+        self.sentence = Text("", Role.LABEL, "text2", wrap=True)
         self.button = Button(pgettext("verb", "Change"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.button.setAccessibleName(_("Note or withdraw consent"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(self._icon)
-        row.addWidget(self.words, 1)
+        row.addWidget(self.sentence, 1)
         row.addWidget(self.button)
         self.button.clicked.connect(self.change_wanted)
         model.changed.connect(self._show)
@@ -56,13 +56,13 @@ class ConsentLine(QWidget):
     def _show(self) -> None:
         model, status = self._model, self._model.reading.status
         if status.in_force:
-            given = _("Consent: {consent}.", consent=consent_words(status))
-            self.words.setText(joined(given, validity_words(status)))
+            given = _("Consent: {consent}.", consent=consent_text(status))
+            self.sentence.setText(joined(given, validity_text(status)))
         else:
-            self.words.setText(_sentence(consent_words(status)))
+            self.sentence.setText(_sentence(consent_text(status)))
         asked = model.policy is not ConsentPolicy.OFF
         warned = asked and not status.in_force
-        self.words.set_ink("warn" if warned else "text2")
+        self.sentence.set_ink("warn" if warned else "text2")
         self._icon.show_icon("warning" if warned else "file", "warn" if warned else "text2")
         self.setVisible(asked or bool(model.reading.consent.events))
 
@@ -83,7 +83,7 @@ class ConsentCard(QWidget):
         self.present = Text("", Role.BODY, wrap=True)
         self.history = Text("", Role.LABEL, "text2", wrap=True)
         self.kind = SegmentedChoice(
-            _("What the consent covers"), [(kind.value, kind_words(kind), "") for kind in GIVEN_KINDS]
+            _("What the consent covers"), [(kind.value, kind_text(kind), "") for kind in GIVEN_KINDS]
         )
         self.question = Text("", Role.BODY_MEDIUM, wrap=True)
         self.erasure = Text("", Role.BODY, "text2", wrap=True)
@@ -138,8 +138,8 @@ class ConsentCard(QWidget):
     def _show(self) -> None:
         reading = self._model.reading
         self.title.setText(_("Consent of {subject}", subject=self._model.subject(reading.group_id)))
-        self.present.setText(joined(_sentence(consent_words(reading.status)), validity_words(reading.status)))
-        lines = [joined(event_words(event), wording_words(event)) for event in reversed(reading.consent.events)]
+        self.present.setText(joined(_sentence(consent_text(reading.status)), validity_text(reading.status)))
+        lines = [joined(event_text(event), wording_text(event)) for event in reversed(reading.consent.events)]
         self.history.setText("\n".join(lines) or _("Nothing was noted yet."))
         self.withdraw_button.setEnabled(reading.withdrawable)
         self._offer_erasure(reading.ends_with(self._chosen()))
@@ -157,7 +157,7 @@ class ConsentCard(QWidget):
         self.question.setText(
             _(
                 "Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too.",
-                kind=kind_words(self._chosen()),
+                kind=kind_text(self._chosen()),
             )
         )
         self._offer_erasure(self._model.reading.ends_with(self._chosen()))
@@ -168,7 +168,7 @@ class ConsentCard(QWidget):
         """Offer to erase only if nothing stays in force: the recordings may be kept for the other purpose."""
         self.erase_button.setEnabled(offered and self._model.reading.recordings > 0)
         rest = _("The consent for the other purpose stays in force, so the recordings stay.")
-        self.erasure.setText(self._model.erasure_words() if offered else rest)
+        self.erasure.setText(self._model.erasure_text() if offered else rest)
 
     @Slot()
     def _stop_asking(self) -> None:

@@ -49,7 +49,7 @@ class WithdrawConsent(Command):
         library.withdraw_consent(self.group_id, self.kind, asked_by=library.settings().consent.asked_by)
         erasure = erase_subject(library, self.group_id) if self.erase else None
         erased = topics if self.erase else frozenset()
-        return Done(_withdrawn_words(context, erasure), topics, erased)
+        return Done(_withdrawn_text(context, erasure), topics, erased)
 
 
 class SubjectConsentViewModel(QObject):
@@ -77,7 +77,7 @@ class SubjectConsentViewModel(QObject):
 
     def subject(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
-        return self._context.library.subject_notes.shown(group_id).words
+        return self._context.library.subject_notes.shown(group_id).text
 
     @property
     def policy(self) -> ConsentPolicy:
@@ -125,7 +125,7 @@ class SubjectConsentViewModel(QObject):
         signal = self.done if outcome.failure is None else self.failed
         signal.emit(outcome.command.title, outcome.sentence)
 
-    def erasure_words(self) -> str:
+    def erasure_text(self) -> str:
         """What erasing does, and what it cannot do."""
         count = self.reading.recordings
         if not count:
@@ -140,10 +140,10 @@ class SubjectConsentViewModel(QObject):
             if self.is_local
             else _("What the service has received stays there: ask its operator to erase it.")
         )
-        return joined(here, _bundle_words(self.reading.in_bundles), there)
+        return joined(here, _bundle_text(self.reading.in_bundles), there)
 
 
-def _withdrawn_words(context: DeskContext, erasure: SubjectErasure | None) -> str:
+def _withdrawn_text(context: DeskContext, erasure: SubjectErasure | None) -> str:
     if erasure is None:
         if context.library.settings().consent.policy is ConsentPolicy.REQUIRED:
             return _("The withdrawal is noted. Nothing more of this subject is sent until a new consent.")
@@ -168,13 +168,13 @@ def _withdrawn_words(context: DeskContext, erasure: SubjectErasure | None) -> st
             )
         )
     if erasure.in_bundles:
-        sentences.append(_bundle_words(erasure.in_bundles))
+        sentences.append(_bundle_text(erasure.in_bundles))
     if context.profile.kind != "local":
         sentences.append(_("What the service has received stays there: ask its operator to erase it."))
     return joined(*sentences)
 
 
-def _bundle_words(count: int) -> str:
+def _bundle_text(count: int) -> str:
     """A sentence on the recordings that were handed over in a bundle, another copy; empty if there are none."""
     if not count:
         return ""

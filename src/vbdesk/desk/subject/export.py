@@ -89,8 +89,8 @@ class SubjectReport(Report):
 
         def progress(done: int, total: int) -> None:
             task.check()
-            words = _("Reading result {done} of {total}", done=min(done + 1, total), total=total) if total else ""
-            task.progress(done, total, words)
+            text = _("Reading result {done} of {total}", done=min(done + 1, total), total=total) if total else ""
+            task.progress(done, total, text)
 
         with context.results.reader() as reader:
             return read_subject(group_id, source, reader, reader, on_progress=progress)

@@ -62,7 +62,7 @@ class ExportCard(QWidget):
             [(_RECORDING, pgettext("one recording", "Recording"), ""), (_OVER_TIME, _("Over time"), "")],
         )
         self.look = SegmentedChoice(
-            _("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
+            _("Look of reports"), [(look.value, text, "") for look, text in look_names().items()]
         )
         self.scores = TickBox(_("With raw scores"), _("For research; clinicians read levels."))
         self.name = TickBox(_("With the name and the second line"), _("They stay on this computer otherwise."))
@@ -87,7 +87,7 @@ class ExportCard(QWidget):
         """Show the fields of a format."""
         self._kind, self._read = kind, read
         self.banner.clear()
-        subject = self._model.subject(read.group_id).words
+        subject = self._model.subject(read.group_id).text
         self.title.setText(_("{subject}: {document}", subject=subject, document=_(kind.title)))
         self.sentence.setText(_(kind.sentence))
         self.reader_field.setVisible(kind.key in SIGNED)
@@ -155,7 +155,7 @@ class ExportCard(QWidget):
         self.banner.clear()
         name = self._kind.key == PRINTED and self.name.isChecked()
         over_time = self._kind.key == PRINTED and self.scope.choice() == _OVER_TIME
-        title = _("Print the report of {subject}", subject=self._model.subject(self._read.group_id).words)
+        title = _("Print the report of {subject}", subject=self._model.subject(self._read.group_id).text)
         report = SubjectReport(title, self._read, self._model.look.current, reader, scores, name, over_time)
         if self._kind.to_printer:
             self.print_wanted.emit(report)
@@ -179,7 +179,7 @@ class ExportCard(QWidget):
 
     @Slot(object)
     def _show_progress(self, progress: Progress) -> None:
-        self.how_far.setText(progress.words)
+        self.how_far.setText(progress.text)
 
     @Slot(object)
     def _on_ended(self, outcome: CommandOutcome) -> None:

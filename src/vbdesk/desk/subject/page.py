@@ -116,7 +116,7 @@ class SubjectPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show a subject by its group id."""
         if isinstance(argument, str):
-            self.title.setText(self.view_model.subject(argument).words)
+            self.title.setText(self.view_model.subject(argument).text)
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
@@ -143,7 +143,7 @@ class SubjectPage(QWidget):
         self.subjects.clicked.connect(self.view_model.open_subjects)
         self.title = ElidedText("", Role.PAGE_TITLE, cut=Qt.TextElideMode.ElideMiddle)
         self.badge = LevelBadge(overall=True)
-        self._badge_words = Text(_("in the last recording"), Role.CAPTION, "text2")
+        self._badge_text = Text(_("in the last recording"), Role.CAPTION, "text2")
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
         self.analysis_change = Text("", Role.CAPTION, "text2", wrap=True)
@@ -158,12 +158,12 @@ class SubjectPage(QWidget):
         change.addWidget(self.show_change)
         named = QWidget()
         name = FlowLayout(named)
-        for part in (self.title, self.badge, self._badge_words):
+        for part in (self.title, self.badge, self._badge_text):
             name.addWidget(part)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self.subjects)
-        words.addWidget(named)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self.subjects)
+        texts.addWidget(named)
         self.export_button = Button(_("Export"), ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
@@ -175,7 +175,7 @@ class SubjectPage(QWidget):
         self.record_button = primary_button(pgettext("verb", "Record"), icon="mic")
         self.record_button.clicked.connect(self._record)
         self._show_head(None)
-        return PageHeader(words, self.export_button, self.record_button, words_width=360)
+        return PageHeader(texts, self.export_button, self.record_button, texts_width=360)
 
     def _toolbar(self) -> QWidget:
         days = [(str(count), ngettext("{count} day", "{count} days", count), "") for count in _RANGES]
@@ -223,7 +223,7 @@ class SubjectPage(QWidget):
             widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
             self.table.set_widths(widths, stretch=len(widths) - 2)
             self.charts.show_chart(reading.chart, gradually=True)
-        self.title.setText(self.view_model.subject(self.view_model.group_id).words)
+        self.title.setText(self.view_model.subject(self.view_model.group_id).text)
         self._show_head(reading)
         cards = (self.consent_card,) if reading is None else (self.consent_card, self.export_card, self.correction_card)
         if self._stack.currentWidget() not in cards:
@@ -255,7 +255,7 @@ class SubjectPage(QWidget):
         if level is not None:
             self.badge.show_level(level)
         self.badge.setVisible(level is not None)
-        self._badge_words.setVisible(level is not None)
+        self._badge_text.setVisible(level is not None)
         self.sentence.setText("" if reading is None else reading.sentence)
         change = None if reading is None else reading.change
         self.change.setText("" if change is None else change.sentence)
@@ -331,7 +331,7 @@ class SubjectPage(QWidget):
     def _on_send(self) -> None:
         if self.view_model.reading is not None:
             read = self.view_model.reading.read
-            shown = self.view_model.subject(read.group_id).words
+            shown = self.view_model.subject(read.group_id).text
             self.sending.ask(SubjectReport("", read, self.view_model.look.current), 1, shown)
 
     def _begin_export(self, kind: ExportKind) -> None:
@@ -360,12 +360,12 @@ class SubjectPage(QWidget):
     @Slot(str, str)
     def _on_consent_done(self, subject: str, sentence: str) -> None:
         self.banner.say(Tone.OK, sentence, close_action(), title=subject)
-        announce(self, self.banner.words())
+        announce(self, self.banner.text())
 
     @Slot(str, str)
     def _on_consent_failed(self, subject: str, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence, close_action(), title=subject)
-        announce(self, self.banner.words(), urgent=True)
+        announce(self, self.banner.text(), urgent=True)
 
     @Slot(object)
     def _on_exported(self, outcome: CommandOutcome) -> None:

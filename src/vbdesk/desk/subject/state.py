@@ -5,7 +5,7 @@ from datetime import datetime
 
 from vbdesk.desk.flow.reads import Snapshot
 from vbdesk.desk.subject.reads import SubjectData
-from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words
+from vbdesk.desk.subject.trajectory_text import SubjectReading, age_text
 from vbdesk.desk.ui.time_text import moment_in_sentence
 from vbdesk.language import _, joined, ngettext
 
@@ -41,7 +41,7 @@ def subject_state(snapshot: Snapshot[SubjectData], now: datetime) -> SubjectStat
     read_at = reading.read_at if snapshot.read_at is None else snapshot.read_at
     moment = moment_in_sentence(read_at, now)
     stale = joined(why, _("The charts show what was last read, {moment}.", moment=moment)) if why else ""
-    age = _("Read {moment}, asking for newer", moment=moment) if snapshot.asking else age_words(read_at, now)
+    age = _("Read {moment}, asking for newer", moment=moment) if snapshot.asking else age_text(read_at, now)
     return SubjectState(reading, stale=stale, age=age)
 
 

@@ -8,9 +8,9 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
 from vbdesk.desk.results.voice_question import voice_question
-from vbdesk.desk.subject_data.consent_text import missing_words
+from vbdesk.desk.subject_data.consent_text import missing_text
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import day_in_sentence, day_words, local_time_of_day, moment_in_sentence
+from vbdesk.desk.ui.time_text import day_in_sentence, day_text, local_time_of_day, moment_in_sentence
 from vbdesk.language import _, formats, joined, ngettext, pgettext
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
@@ -51,7 +51,7 @@ class SubjectRecordingRow:
         else:
             notes = _notes(self.point, self.chart, self.lacks_consent)
         return (
-            TwoLineCell(day_words(self.recorded_at, self.now), local_time_of_day(self.recorded_at)),
+            TwoLineCell(day_text(self.recorded_at, self.now), local_time_of_day(self.recorded_at)),
             *marks,
             LabelCell(notes),
             ButtonCell(pgettext("verb", "Correct"), quiet=True),
@@ -149,7 +149,7 @@ def _lacking(consents: ConsentList, group_id: str, recorded_at: datetime) -> str
     """That no consent is noted for a recording; empty if one is, or if the profile does not ask for any."""
     status = consents.status(group_id, recorded_at)
     asked = consents.rules.policy is not ConsentPolicy.OFF
-    return missing_words(status) if asked and not status.in_force else ""
+    return missing_text(status) if asked and not status.in_force else ""
 
 
 def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
@@ -176,7 +176,7 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
         return None
     present.sort(key=lambda pair: (-_severity(pair[0].level), -abs(pair[1].peak_z)))
     sign, episode = present[0]
-    sentences = [_unusual_words(_(sign.label), episode, now)]
+    sentences = [_unusual_text(_(sign.label), episode, now)]
     if len(present) > 1:
         others = formats.list_of([_(other.label) for other, _episode in present[1:]])
         sentences.append(_("Also unusual: {signs}.", signs=others))
@@ -185,7 +185,7 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
     return LatestChange(sign.name, episode.end.timestamp(), joined(*sentences))
 
 
-def _unusual_words(sign: str, episode: AnomalyEpisode, now: datetime) -> str:
+def _unusual_text(sign: str, episode: AnomalyEpisode, now: datetime) -> str:
     above = episode.direction == "above"
     if episode.timepoints == 1 and above:
         return _("{sign} is well above this person's own baseline at the last recording.", sign=sign)
@@ -213,7 +213,7 @@ def _severity(level: Level) -> int:
     return LEVEL_ORDER.index(level) if level in LEVEL_ORDER else -1
 
 
-def age_words(read_at: datetime, now: datetime) -> str:
+def age_text(read_at: datetime, now: datetime) -> str:
     """`Read today 10:41`: age of the content."""
     return _("Read {moment}", moment=moment_in_sentence(read_at, now))
 
@@ -289,5 +289,5 @@ def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
     notes.append(_lacking_sentence(lacks_consent))
     changed = dict.fromkeys(sentence for sign in chart.signs if (sentence := sign.change_at(moment)))
     notes.extend(changed)
-    notes.extend(mark.words for mark in chart.marks if mark.t == moment)
+    notes.extend(mark.text for mark in chart.marks if mark.t == moment)
     return joined(*notes)

@@ -55,8 +55,8 @@ class SubjectNoteCard(Card):
         self.language.setAccessibleName(_("Language of the recordings"))
         self.second_language = ChoiceField("talk")
         self.second_language.setAccessibleName(_("Reads a second language"))
-        for words, value in ((_("Not known"), ""), (_("Yes"), "true"), (_("No"), "false")):
-            self.second_language.addItem(words, value)
+        for text, value in ((_("Not known"), ""), (_("Yes"), "true"), (_("No"), "false")):
+            self.second_language.addItem(text, value)
         self.save_button = secondary_button(_("Save"))
         self.close_button = quiet_button(_("Close"))
         self.save_button.clicked.connect(self._save)
@@ -90,7 +90,7 @@ class SubjectNoteCard(Card):
             self._keep()
         self.group_id = group_id
         self._note, self._kind = note, kind
-        self._title.setText(note.shown(group_id).words)
+        self._title.setText(note.shown(group_id).text)
         self.detail_field.setVisible(kind is not SubjectDetail.NONE or bool(note.detail))
         self.detail_field.set_label(detail_label(kind))
         self.detail_field.set_fault(None)

@@ -145,11 +145,11 @@ class SubjectsPage(QWidget):
         self._card.setVisible(not alone)
 
     def _header(self) -> QWidget:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(Text(_("Subjects"), Role.PAGE_TITLE))
-        words.addWidget(self.caption)
-        return PageHeader(words, self.export_button, self.record_button)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(Text(_("Subjects"), Role.PAGE_TITLE))
+        texts.addWidget(self.caption)
+        return PageHeader(texts, self.export_button, self.record_button)
 
     def _toolbar(self) -> QWidget:
         self.search = LineField(icon="search", placeholder=_("Search subjects, tags, notes"))

@@ -59,8 +59,8 @@ class TagMany(QStackedWidget):
             self._show_bar()
             self.bar.show_actions(_("Tick subjects to give several of them tags at once."), {})
             return
-        words = ngettext("{count:,} subject chosen", "{count:,} subjects chosen", count)
-        self.bar.show_actions(words, {_TAG: _("Tags of the chosen subjects"), _NONE: _("Choose no subject")})
+        text = ngettext("{count:,} subject chosen", "{count:,} subjects chosen", count)
+        self.bar.show_actions(text, {_TAG: _("Tags of the chosen subjects"), _NONE: _("Choose no subject")})
 
     @Slot(str)
     def _on_acted(self, action: str) -> None:

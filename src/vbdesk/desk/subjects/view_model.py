@@ -12,7 +12,7 @@ from vbdesk.desk.reports.report_look import report_look
 from vbdesk.desk.subject_data.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
 from vbdesk.desk.subjects.reads import KeepNote, KeepTags, SubjectsBook, SubjectsData, SubjectsRead
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.time_text import age_words
+from vbdesk.desk.ui.time_text import age_text
 from vbdesk.language import _, joined, ngettext
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, search_key
@@ -58,7 +58,7 @@ class SubjectsViewModel(QObject):
         if self.data.listing.pages_read:
             return _("{subjects}; reading the rest from the service", subjects=count)
         if self.data.listing.listed_at is not None:
-            age = age_words(self.data.listing.listed_at, self.flow.context.clock.now())
+            age = age_text(self.data.listing.listed_at, self.flow.context.clock.now())
             return _("{subjects}, as the service had them {age}", subjects=count, age=age)
         return count
 
@@ -177,11 +177,11 @@ class SubjectsViewModel(QObject):
         else:
             self.listed.emit()
         failure = snapshot.failure or snapshot.unreadable
-        before, self._fault = self._fault, self._words(failure)
+        before, self._fault = self._fault, self._text(failure)
         if self._fault != before:
             self.offline.emit(self._fault)
 
-    def _words(self, failure: Failure | None) -> str:
+    def _text(self, failure: Failure | None) -> str:
         """Why the service's subjects may be missing, and what the list shows."""
         known = self.data.listing.listed_at
         if failure is None:
@@ -189,7 +189,7 @@ class SubjectsViewModel(QObject):
         if known is None:
             shows = _("The list shows what is known on this computer.")
         else:
-            age = age_words(known, self.flow.context.clock.now())
+            age = age_text(known, self.flow.context.clock.now())
             shows = _("The list shows what is known on this computer, and at the service {age}.", age=age)
         return joined(failure.sentence, shows)
 

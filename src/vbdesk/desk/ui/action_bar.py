@@ -11,7 +11,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
-_WORDS_WIDTH = 240  # at 100 % text
+_TEXT_WIDTH = 240  # at 100 % text
 
 
 class ActionBar(QWidget):
@@ -26,24 +26,24 @@ class ActionBar(QWidget):
     def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
         """Make a button for each of `actions`: (key, text, icon)."""
         super().__init__()
-        self._words = Text("", Role.LABEL, "text2", wrap=True)
+        self._text = Text("", Role.LABEL, "text2", wrap=True)
         sentence = QHBoxLayout()
-        sentence.addWidget(self._words, 1)
+        sentence.addWidget(self._text, 1)
         self._buttons: dict[str, Button] = {}
-        for key, words, icon in actions:
-            button = Button(words, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
+        for key, text, icon in actions:
+            button = Button(text, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
             button.setProperty("action", key)
             button.clicked.connect(self._on_clicked)
             self._buttons[key] = button
-        row = PageHeader(sentence, *self._buttons.values(), words_width=_WORDS_WIDTH)
+        row = PageHeader(sentence, *self._buttons.values(), texts_width=_TEXT_WIDTH)
         row.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
         whole = QVBoxLayout(self)
         whole.setContentsMargins(margins(20, 8, 12, 8))
         whole.addWidget(row)
 
-    def show_actions(self, words: str, shown: dict[str, str]) -> None:
-        """Show the sentence `words` and the buttons named in `shown`, with their accessible names."""
-        self._words.setText(words)
+    def show_actions(self, text: str, shown: dict[str, str]) -> None:
+        """Show the sentence `text` and the buttons named in `shown`, with their accessible names."""
+        self._text.setText(text)
         for key, button in self._buttons.items():
             button.setVisible(key in shown)
             button.setAccessibleName(shown.get(key, ""))
@@ -52,9 +52,9 @@ class ActionBar(QWidget):
         """One of the buttons."""
         return self._buttons[key]
 
-    def words(self) -> str:
+    def text(self) -> str:
         """The sentence at the left."""
-        return self._words.text()
+        return self._text.text()
 
     @Slot()
     def _on_clicked(self) -> None:

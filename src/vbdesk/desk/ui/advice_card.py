@@ -32,17 +32,17 @@ def findings_chip(count: int) -> ChipStyle:
     """Good without findings, else how many there are."""
     if not count:
         return ChipStyle(N_("Good"), "check", "ok", "oktint")
-    words = plural_message("{count} note", "{count} notes", count)
-    return ChipStyle(words, WATCH.icon, WATCH.ink, WATCH.fill)
+    text = plural_message("{count} note", "{count} notes", count)
+    return ChipStyle(text, WATCH.icon, WATCH.ink, WATCH.fill)
 
 
 def _finding(what: str, advice: str) -> QHBoxLayout:
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
-    words.addWidget(Text(_("Next time: {advice}", advice=advice), Role.LABEL, "text2", wrap=True))
+    texts = QVBoxLayout()
+    texts.setSpacing(1)
+    texts.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
+    texts.addWidget(Text(_("Next time: {advice}", advice=advice), Role.LABEL, "text2", wrap=True))
     row = QHBoxLayout()
     row.setSpacing(10)
     row.addWidget(IconView("warning", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)
-    row.addLayout(words, 1)
+    row.addLayout(texts, 1)
     return row

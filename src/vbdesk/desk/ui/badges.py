@@ -107,10 +107,10 @@ class ChipStyle:
     """Text, icon and colour tokens of a chip.
 
     Attributes:
-        words: marked for translation, or a message.
+        text: marked for translation, or a message.
     """
 
-    words: str
+    text: str
     icon: str
     ink: str
     fill: str
@@ -118,7 +118,7 @@ class ChipStyle:
     @property
     def shown(self) -> str:
         """The text in the reader's language."""
-        return translated(self.words)
+        return translated(self.text)
 
 
 class Chip(QWidget):
@@ -132,7 +132,7 @@ class Chip(QWidget):
         self.setAccessibleName(style.shown)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The word shown."""
         return self._style.shown
 
@@ -172,15 +172,15 @@ WATCH = ChipStyle(N_("Watch"), "warning", "warn", "warntint")
 FAIL = ChipStyle(N_("Fail"), "error", "fail", "failtint")
 
 
-def _badge_size(theme: Theme, words: str) -> QSize:
+def _badge_size(theme: Theme, text: str) -> QSize:
     px = theme.px
-    width = QFontMetricsF(theme.font(Role.LABEL_STRONG)).horizontalAdvance(words)
+    width = QFontMetricsF(theme.font(Role.LABEL_STRONG)).horizontalAdvance(text)
     return QSize(round(px(_PAD) + px(_GLYPH) + px(_GAP) + width + px(_PAD) + 1), px(_HEIGHT))
 
 
-def _paint_word(theme: Theme, painter: QPainter, words: str, rect: QRectF, ink: QColor) -> None:
+def _paint_word(theme: Theme, painter: QPainter, text: str, rect: QRectF, ink: QColor) -> None:
     px = theme.px
     painter.setFont(theme.font(Role.LABEL_STRONG))
     painter.setPen(ink)
     start = px(_PAD) + px(_GLYPH) + px(_GAP)
-    painter.drawText(mirrored(painter, rect.adjusted(start, 0, 0, 0), rect), Qt.AlignmentFlag.AlignVCenter, words)
+    painter.drawText(mirrored(painter, rect.adjusted(start, 0, 0, 0), rect), Qt.AlignmentFlag.AlignVCenter, text)

@@ -57,17 +57,17 @@ class Banner(QWidget):
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.clicked.connect(self._on_close)
         self._close.hide()
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addStretch(1)
-        words.addWidget(self._title)
-        words.addWidget(self._sentence)
-        words.addStretch(1)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addStretch(1)
+        texts.addWidget(self._title)
+        texts.addWidget(self._sentence)
+        texts.addStretch(1)
         row = self._row = QHBoxLayout(self)
         row.setContentsMargins(margins(20, 6, 12, 6))
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addLayout(words, 1)
+        row.addLayout(texts, 1)
         for button in (*reversed(self._buttons), self._close):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
@@ -197,7 +197,7 @@ class Banner(QWidget):
         if shown:
             _place_floating(window)
 
-    def words(self) -> str:
+    def text(self) -> str:
         """All text that it shows."""
         return " ".join(part for part in (self._title.text(), self._sentence.text()) if part)
 

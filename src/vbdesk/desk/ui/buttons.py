@@ -136,9 +136,9 @@ class Button(QAbstractButton):
         painter.setFont(self._font())
         painter.setPen(ink)
         width = self._text_width()
-        words = mirrored(painter, QRectF(x, 0, width + 1, self.height()), whole)
+        text = mirrored(painter, QRectF(x, 0, width + 1, self.height()), whole)
         if self._text_shown:
-            painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+            painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
         x += width
         if self._trailing:
             icon = QRectF(round(x + px(_GAP)), round(middle - side / 2), side, side)

@@ -33,10 +33,10 @@ class Card(QFrame):
 
 def card_with_header(title: str | Text, *controls: QWidget) -> Card:
     """A card whose controls move below its title where the width is too small."""
-    words = QHBoxLayout()
-    words.addWidget(Text(title, Role.CARD_TITLE) if isinstance(title, str) else title)
-    words.addStretch(1)
-    head = PageHeader(words, *controls, words_width=_TITLE_WIDTH)
+    texts = QHBoxLayout()
+    texts.addWidget(Text(title, Role.CARD_TITLE) if isinstance(title, str) else title)
+    texts.addStretch(1)
+    head = PageHeader(texts, *controls, texts_width=_TITLE_WIDTH)
     head.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
     card = Card(padding=20)
     card.body.addWidget(head)

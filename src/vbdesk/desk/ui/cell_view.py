@@ -165,8 +165,8 @@ class CellView(QTableView):
         headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
         lines = max((heading.count("\n") for heading in headings), default=0)
         metrics, room = QFontMetricsF(self._theme.font(Role.CAPTION)), QRectF(0, 0, 1000, 1000)
-        words = max((metrics.boundingRect(room, 0, heading).height() for heading in headings), default=0.0)
-        head.setFixedHeight(max(px(max(36 + 12 * lines, 4 + 16 * (lines + 1))), round(words) + _HEADING_PADDING))
+        text = max((metrics.boundingRect(room, 0, heading).height() for heading in headings), default=0.0)
+        head.setFixedHeight(max(px(max(36 + 12 * lines, 4 + 16 * (lines + 1))), round(text) + _HEADING_PADDING))
         cut = Qt.TextElideMode.ElideNone if lines else Qt.TextElideMode.ElideRight
         head.setTextElideMode(cut)  # Qt measures several lines as one
         for column in range(min(len(self._widths), head.count())):
@@ -421,7 +421,7 @@ def _centred(painter: QPainter, area: QRectF, size: QSize) -> QRectF:
 
 def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
     if cell.level is None:
-        _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
+        _paint_text(theme, painter, LabelCell(cell.text, "text3"), area)
     else:
         box = _centred(painter, area, level_badge_size(theme, cell.text))
         paint_level_badge(theme, painter, cell.level, cell.text, box)

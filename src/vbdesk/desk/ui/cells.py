@@ -5,7 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract.levels import Level
 from vbdesk.language import _, formats
-from vbdesk.outbox.library.states import STATE_WORDS, OutboxState
+from vbdesk.outbox.library.states import STATE_TEXTS, OutboxState
 from vbdesk.report.reader_words import level_word
 from vbdesk.report.result_texts import overall_word
 
@@ -50,22 +50,22 @@ class StateCell:
     @property
     def text(self) -> str:
         """The state in a word."""
-        return _(STATE_WORDS[self.state])
+        return _(STATE_TEXTS[self.state])
 
 
 @dataclass(frozen=True, slots=True)
 class LevelCell:
-    """A level, or `words` if there is none; of a sign, or the `overall` one of a recording."""
+    """A level, or `detail` if there is none; of a sign, or the `overall` one of a recording."""
 
     level: Level | None
-    words: str = ""
+    detail: str = ""
     overall: bool = False
 
     @property
     def text(self) -> str:
         """The level in a word."""
         if self.level is None:
-            return self.words
+            return self.detail
         return overall_word(self.level) if self.overall else level_word(self.level)
 
 

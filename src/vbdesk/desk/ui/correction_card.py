@@ -84,8 +84,8 @@ class CorrectionCard(QWidget):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self.subject.setCompleter(completer)
         self.reason.clear()
-        for key, words in reasons:
-            self.reason.addItem(words, key)
+        for key, text in reasons:
+            self.reason.addItem(text, key)
         self.reason.setCurrentIndex(-1)  # else the audit log would name a reason that nobody chose
         self.choice.choose(next(iter(offered)))
         self._show_choice(self.choice.choice())

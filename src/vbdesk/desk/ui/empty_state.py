@@ -20,11 +20,11 @@ class EmptyState(QWidget):
         self.button.setVisible(bool(action))
         self._title = Text(title, Role.CARD_TITLE, wrap=True)
         self._sentence = Text(sentence, Role.BODY, "text2", wrap=True)
-        words = QVBoxLayout()
-        words.setSpacing(8)
+        texts = QVBoxLayout()
+        texts.setSpacing(8)
         for text in (self._title, self._sentence):
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            words.addWidget(text)
+            texts.addWidget(text)
         content = QWidget()
         column = QVBoxLayout(content)
         column.setSpacing(8)
@@ -32,7 +32,7 @@ class EmptyState(QWidget):
         column.addWidget(IconView(icon, "text3", 40), 0, Qt.AlignmentFlag.AlignHCenter)
         inset = QHBoxLayout()
         inset.addStretch(1)
-        inset.addLayout(words, 6)
+        inset.addLayout(texts, 6)
         inset.addStretch(1)
         column.addLayout(inset)
         column.addSpacing(8)
@@ -56,6 +56,6 @@ class EmptyState(QWidget):
         """Say why reading failed."""
         self.say(_("This list could not be read"), sentence, "")
 
-    def words(self) -> str:
+    def text(self) -> str:
         """All text that it shows."""
         return f"{self._title.text()} {self._sentence.text()}"

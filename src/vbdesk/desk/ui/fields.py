@@ -85,12 +85,12 @@ class Field(QWidget):
         return self._below.text()
 
     def _show(self, sentence: str, *, fault: bool) -> None:
-        words = sentence if fault else self._help
-        self._below.setText(words)
+        text = sentence if fault else self._help
+        self._below.setText(text)
         self._below.set_ink("fail" if fault else "text3")
         self._fault_icon.setVisible(fault)
-        self._foot.setVisible(bool(words))
-        self.control.setAccessibleDescription(words)
+        self._foot.setVisible(bool(text))
+        self.control.setAccessibleDescription(text)
         edit = self.control
         if edit.property("fault") != fault:
             edit.setProperty("fault", fault)
@@ -141,8 +141,8 @@ class LineField(QLineEdit):
         if self.toolTip() in ("", hint):  # Qt cuts a hint that does not fit
             option = QStyleOptionFrame()
             self.initStyleOption(option)
-            words = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
-            room = words.marginsRemoved(self.textMargins()).width() - 2 * _QT_PADDING
+            text = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
+            room = text.marginsRemoved(self.textMargins()).width() - 2 * _QT_PADDING
             self.setToolTip(hint if self.fontMetrics().horizontalAdvance(hint) > room else "")
 
 
@@ -377,13 +377,13 @@ class TickBox(QCheckBox):
     def _heights(self, room: int) -> tuple[int, int]:
         """Heights of the text and of the caption, broken into lines of this width."""
         heights = []
-        for words, role in ((self.text(), Role.LABEL_MEDIUM), (self._caption, Role.CAPTION)):
-            if not words:
+        for text, role in ((self.text(), Role.LABEL_MEDIUM), (self._caption, Role.CAPTION)):
+            if not text:
                 heights.append(0)
                 continue
             metrics = QFontMetrics(self._theme.font(role))
-            broken = metrics.boundingRect(QRect(0, 0, max(1, room), _ANY_LENGTH), Qt.TextFlag.TextWordWrap, words)
-            line = metrics.boundingRect(QRect(0, 0, _ANY_LENGTH, _ANY_LENGTH), 0, words).height()
+            broken = metrics.boundingRect(QRect(0, 0, max(1, room), _ANY_LENGTH), Qt.TextFlag.TextWordWrap, text)
+            line = metrics.boundingRect(QRect(0, 0, _ANY_LENGTH, _ANY_LENGTH), 0, text).height()
             heights.append(self._theme.line_height(role) + broken.height() - line)
         return heights[0], heights[1]
 
@@ -398,18 +398,18 @@ class TickBox(QCheckBox):
         paint_tick_box(
             self._theme, painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown()
         )
-        self._paint_words(painter, theme.px(_TICK_ROOM))
+        self._paint_text(painter, theme.px(_TICK_ROOM))
         painter.end()
 
-    def _paint_words(self, painter: QPainter, x: float) -> None:
+    def _paint_text(self, painter: QPainter, x: float) -> None:
         theme = self._theme
         first, second = self._heights(self.width() - int(x))
         top = (self.height() - first - second) / 2
         how = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap
         painter.setFont(theme.font(Role.LABEL_MEDIUM))
         painter.setPen(self._theme.colour("text" if self.isEnabled() else "text3"))
-        words = mirrored(painter, QRectF(x, top, self.width() - x, first), QRectF(self.rect()))
-        painter.drawText(words, how, self.text())
+        text = mirrored(painter, QRectF(x, top, self.width() - x, first), QRectF(self.rect()))
+        painter.drawText(text, how, self.text())
         painter.setFont(theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
         below = QRectF(x, top + first, self.width() - x, second)

@@ -37,8 +37,8 @@ def paint_heat(theme: Theme, painter: QPainter, cell: HeatCell, rect: QRectF) ->
     if cell.figure:
         painter.setFont(theme.font(Role.LABEL_MEDIUM))
         painter.setPen(ink if cell.level in (Level.MODERATE, Level.ELEVATED) else theme.colour("text"))
-        words = box if cell.level is None else box.adjusted(side, 0, 0, 0)
-        painter.drawText(words, Qt.AlignmentFlag.AlignCenter, cell.figure)
+        text = box if cell.level is None else box.adjusted(side, 0, 0, 0)
+        painter.drawText(text, Qt.AlignmentFlag.AlignCenter, cell.figure)
         if cell.level is not None:
             small = QRectF(box.left() + side / 2, box.center().y() - side * 0.4, side * 0.8, side * 0.8)
             paint_level(painter, cell.level, small, ink, behind)
@@ -140,8 +140,8 @@ class _LegendEntry(QWidget):
 
     def sizeHint(self) -> QSize:
         px = self._theme.px
-        words = QFontMetricsF(self._theme.font(Role.CAPTION)).horizontalAdvance(level_word(self._level))
-        return QSize(round(px(_SAMPLE + 6) + words + 2), px(20))
+        text_width = QFontMetricsF(self._theme.font(Role.CAPTION)).horizontalAdvance(level_word(self._level))
+        return QSize(round(px(_SAMPLE + 6) + text_width + 2), px(20))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -153,8 +153,8 @@ class _LegendEntry(QWidget):
         paint_heat(self._theme, painter, HeatCell(level_word(self._level), self._level), sample)
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text2"))
-        words = mirrored(
+        text = mirrored(
             painter, QRectF(px(_SAMPLE + 6), 0, self.width() - px(_SAMPLE + 6), self.height()), QRectF(self.rect())
         )
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, level_word(self._level))
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, level_word(self._level))
         painter.end()

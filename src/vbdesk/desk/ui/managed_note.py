@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.outbox.library.managed_policy import managed_words
+from vbdesk.outbox.library.managed_policy import managed_text
 
 
 class ManagedNote(QWidget):
@@ -17,4 +17,4 @@ class ManagedNote(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(IconView("lock", "text3", 14))
-        row.addWidget(Text(managed_words(), Role.CAPTION, "text3", wrap=True), 1)
+        row.addWidget(Text(managed_text(), Role.CAPTION, "text3", wrap=True), 1)

@@ -13,13 +13,13 @@ _GAP = 12
 class PageHeader(QWidget):
     """Two parts, side by side or one below the other."""
 
-    def __init__(self, words: QLayout, *controls: QWidget, words_width: int = 300) -> None:
-        """Make the header; below `words_width` (at 100 % text) for the text, the controls move below."""
+    def __init__(self, texts: QLayout, *controls: QWidget, texts_width: int = 300) -> None:
+        """Make the header; below `texts_width` (at 100 % text) for the text, the controls move below."""
         self._theme = app_theme()
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        self._words_width = words_width
-        self._words, self._parts = words, controls
+        self._texts_width = texts_width
+        self._texts, self._parts = texts, controls
         self._controls = QWidget()
         line = FlowLayout(self._controls, spacing=_GAP)
         for control in controls:
@@ -27,11 +27,11 @@ class PageHeader(QWidget):
         self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(_GAP)
-        self._box.addLayout(words, 1)
+        self._box.addLayout(texts, 1)
         self._box.addWidget(self._controls, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
-        widest = max(self._words.minimumSize().width(), self._controls.minimumSizeHint().width())
+        widest = max(self._texts.minimumSize().width(), self._controls.minimumSizeHint().width())
         return QSize(widest, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
@@ -53,7 +53,7 @@ class PageHeader(QWidget):
             return
         shown = [part for part in self._parts if not part.isHidden()]
         controls = sum(part.sizeHint().width() + _GAP for part in shown)
-        narrow = max(self._theme.px(self._words_width), self._words.minimumSize().width()) + controls > self.width()
+        narrow = max(self._theme.px(self._texts_width), self._texts.minimumSize().width()) + controls > self.width()
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         if self._box.direction() is not direction:
             self._box.setDirection(direction)

@@ -58,12 +58,12 @@ class OwnRangeStrip(QWidget):
 class BandBar(QWidget):
     """The band of a value, one of five ordinal bands without numeric edges."""
 
-    def __init__(self, band: int, words: str) -> None:
+    def __init__(self, band: int, text: str) -> None:
         self._theme = app_theme()
         super().__init__()
         self._band = band
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(_("{value}: band {band} of {bands}", value=words, band=band + 1, bands=_BANDS))
+        self.setAccessibleName(_("{value}: band {band} of {bands}", value=text, band=band + 1, bands=_BANDS))
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(120, self._theme.px(14))
@@ -78,12 +78,12 @@ class BandBar(QWidget):
 class PairBandBar(QWidget):
     """The bands of two values: left an open diamond, right a filled one; None for no value."""
 
-    def __init__(self, left: int | None, right: int | None, words: str) -> None:
+    def __init__(self, left: int | None, right: int | None, text: str) -> None:
         self._theme = app_theme()
         super().__init__()
         self._left, self._right = left, right
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(words)
+        self.setAccessibleName(text)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(120, self._theme.px(14))
@@ -173,12 +173,12 @@ class _Swatch(QWidget):
 class AnchorBar(QWidget):
     """A mean between two verbal anchors, with its spread."""
 
-    def __init__(self, mean: float, spread: float, words: str) -> None:
+    def __init__(self, mean: float, spread: float, text: str) -> None:
         self._theme = app_theme()
         super().__init__()
         self._mean, self._spread = mean, spread
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(words)
+        self.setAccessibleName(text)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(120, self._theme.px(14))

@@ -46,8 +46,8 @@ class _Option(QAbstractButton):
             x += px(22)
         painter.setFont(self._theme.font(Role.LABEL_MEDIUM))
         painter.setPen(ink)
-        words = mirrored(painter, QRectF(x, 0, self.width() - x, self.height()), QRectF(self.rect()))
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, self.text())
+        text = mirrored(painter, QRectF(x, 0, self.width() - x, self.height()), QRectF(self.rect()))
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, self.text())
         painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -74,8 +74,8 @@ class SegmentedChoice(QWidget):
         self._keys = [key for key, _, _ in options]
         self._group = QButtonGroup(self)
         row = FlowLayout(self, margin=4, spacing=2)
-        for index, (_, words, icon) in enumerate(options):
-            option = _Option(words, icon)
+        for index, (_, text, icon) in enumerate(options):
+            option = _Option(text, icon)
             self._group.addButton(option, index)
             row.addWidget(option)
         self._group.button(0).setChecked(True)

@@ -54,12 +54,12 @@ class Shortcut:
     """A key and what it does."""
 
     name: str
-    words: str
+    text: str
 
     @property
     def keys(self) -> str:
         """The key as the reader's keyboard is labelled."""
-        return key_words(_KEYS[self.name])
+        return key_text(_KEYS[self.name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ShortcutGroup:
     shortcuts: tuple[Shortcut, ...]
 
 
-def key_words(keys: str) -> str:
+def key_text(keys: str) -> str:
     """Keys such as `Ctrl+P` as the reader's keyboard is labelled. Qt's names differ, as "Control" in Spanish."""
     if sys.platform == "darwin":  # whose keyboards have signs, the same in every language
         return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,7 +1,7 @@
 """The chip of a recording's state in the outbox."""
 
 from vbdesk.desk.ui.badges import ChipStyle
-from vbdesk.outbox.library.states import STATE_WORDS, OutboxState
+from vbdesk.outbox.library.states import STATE_TEXTS, OutboxState
 
 _STYLES = {  # icon, ink and fill
     OutboxState.CHECKED: ("check", "text2", "sunken"),
@@ -16,4 +16,4 @@ _STYLES = {  # icon, ink and fill
     OutboxState.NEEDS_ATTENTION: ("warning", "warn", "warntint"),
 }
 
-STATE_CHIP_STYLES = {state: ChipStyle(STATE_WORDS[state], *chip_style) for state, chip_style in _STYLES.items()}
+STATE_CHIP_STYLES = {state: ChipStyle(STATE_TEXTS[state], *chip_style) for state, chip_style in _STYLES.items()}

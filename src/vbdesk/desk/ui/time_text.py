@@ -18,7 +18,7 @@ def day_and_time(moment: datetime, now: datetime) -> str:
             return _("Today {time}", time=time)
         case 1:
             return _("Yesterday {time}", time=time)
-    return pgettext("day and time of day", "{day} {time}", day=day_words(moment, now), time=time)
+    return pgettext("day and time of day", "{day} {time}", day=day_text(moment, now), time=time)
 
 
 def moment_in_sentence(moment: datetime, now: datetime) -> str:
@@ -31,7 +31,7 @@ def moment_in_sentence(moment: datetime, now: datetime) -> str:
     return day_and_time(moment, now)
 
 
-def day_words(moment: datetime, now: datetime) -> str:
+def day_text(moment: datetime, now: datetime) -> str:
     """`Today`, `Yesterday`, `21 Nov`, `21 Nov 2025`; in the local zone."""
     match _days_ago(moment, now):
         case 0:
@@ -43,13 +43,13 @@ def day_words(moment: datetime, now: datetime) -> str:
 
 
 def day_in_sentence(moment: datetime, now: datetime) -> str:
-    """As `day_words`, for the inside of a sentence: `today`, `21 Nov`."""
+    """As `day_text`, for the inside of a sentence: `today`, `21 Nov`."""
     match _days_ago(moment, now):
         case 0:
             return pgettext("inside a sentence", "today")
         case 1:
             return pgettext("inside a sentence", "yesterday")
-    return day_words(moment, now)
+    return day_text(moment, now)
 
 
 def local_time_of_day(moment: datetime) -> str:
@@ -61,7 +61,7 @@ def _days_ago(moment: datetime, now: datetime) -> int:
     return (now.astimezone().date() - in_zone(moment).date()).days
 
 
-def age_words(moment: datetime, now: datetime) -> str:
+def age_text(moment: datetime, now: datetime) -> str:
     """Age, for the inside of a sentence: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
     minutes = max(0, int((now - moment).total_seconds() // 60))
     if minutes < 1:
@@ -73,7 +73,7 @@ def age_words(moment: datetime, now: datetime) -> str:
     return ngettext("{count:,} day ago", "{count:,} days ago", minutes // (60 * 24))
 
 
-def clock_words(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
     return formats.clock(whole(seconds))
 
@@ -83,7 +83,7 @@ def megabytes(sent: int, total: int) -> str:
     return _("{sent:.1f} of {total:.1f} MB", sent=sent / _MEGABYTE, total=total / _MEGABYTE)
 
 
-def rate_words(bytes_per_s: float) -> str:
+def rate_text(bytes_per_s: float) -> str:
     """`0.4 MB a second`."""
     return _("{amount:.1f} MB a second", amount=bytes_per_s / _MEGABYTE)
 

@@ -263,10 +263,10 @@ def field_at_fault(error: ValidationError) -> Message:
     known = [name for name in names if any(name in model.model_fields for model in models)]
     if not known:
         return message("a value that is not known here")
-    return joined(_FIELD_WORDS.get(known[-1], known[-1].replace("_", " ")))
+    return joined(_FIELD_TEXTS.get(known[-1], known[-1].replace("_", " ")))
 
 
-_FIELD_WORDS = {
+_FIELD_TEXTS = {
     "recorded_at": N_("its time of recording"),
     "consented_at": N_("its time of consent"),
     "change": N_("what became of its consent"),

@@ -83,7 +83,7 @@ def read_facts(path: Path) -> FileFacts:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             return FileFacts(measure_file(file).duration_s, sha256)
     except (OSError, AudioError) as error:
-        return FileFacts(fault=_words(error))
+        return FileFacts(fault=_text(error))
 
 
 def preview_files(
@@ -175,12 +175,12 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
             library.subject_notes.keep_alias(row.group_id, row.alias)
         take_id = library.import_file(row.path, metadata)
     except (AliasTaken, NotAllowed, OSError, ValueError, AudioError) as error:
-        return ImportOutcome(row, None, _words(error))
+        return ImportOutcome(row, None, _text(error))
     try:
         if queue:
             library.queue(take_id)
     except (NotAllowed, OSError) as error:
-        return ImportOutcome(row, take_id, None, _words(error))
+        return ImportOutcome(row, take_id, None, _text(error))
     return ImportOutcome(row, take_id, None)
 
 
@@ -201,7 +201,7 @@ def _preview(
     return ImportPreview(tuple(check_rows(read, known or KnownRecordings(), UTC, (clock or SystemClock()).now())))
 
 
-def _words(error: Exception) -> Message:
+def _text(error: Exception) -> Message:
     if isinstance(error, OSError):
         return message(
             "The file cannot be read ({reason}). Check that it is there and yours.",

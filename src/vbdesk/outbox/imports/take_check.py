@@ -341,15 +341,15 @@ def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | 
 
 
 def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
-    words, most = texts.length, texts.too_long
+    row_texts, most = texts.length, texts.too_long
     low, high = MIN_DURATION_S, MAX_DURATION_S
     if duration_s > MAX_DURATION_S:
         limit_text = _filled(most.limit, limit_minutes=MAX_DURATION_S / 60)
         return CheckRow("Length", CheckRating.FAIL, duration_s, "s", low, high, limit_text, most.fail, most.missed)
-    rating = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
-    sentence = _sentence(words, rating, value=whole(duration_s), limit=MIN_DURATION_S)
-    limit_text = _filled(words.limit, limit=MIN_DURATION_S)
-    return CheckRow("Length", rating, duration_s, "s", low, high, limit_text, sentence, _missed(words, rating))
+    rating = _at_least(duration_s, MIN_DURATION_S, row_texts.watch_span)
+    sentence = _sentence(row_texts, rating, value=whole(duration_s), limit=MIN_DURATION_S)
+    limit_text = _filled(row_texts.limit, limit=MIN_DURATION_S)
+    return CheckRow("Length", rating, duration_s, "s", low, high, limit_text, sentence, _missed(row_texts, rating))
 
 
 def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
@@ -360,47 +360,49 @@ def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
         limit_text = _filled(few.limit, limit=limit)
         sentence = _filled(few.fail, value=whole(value), limit=limit)
         return CheckRow("Speech", CheckRating.FAIL, value, "s", limit, None, limit_text, sentence, few.missed)
-    words, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
-    rating = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, rating, value=whole(value) / 100, limit=limit / 100)
-    limit_text = _filled(words.limit, limit=limit / 100)
-    return CheckRow("Speech", rating, value, "%", limit, None, limit_text, sentence, _missed(words, rating))
+    row_texts, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
+    rating = _at_least(value, limit, row_texts.watch_span)
+    sentence = _sentence(row_texts, rating, value=whole(value) / 100, limit=limit / 100)
+    limit_text = _filled(row_texts.limit, limit=limit / 100)
+    return CheckRow("Speech", rating, value, "%", limit, None, limit_text, sentence, _missed(row_texts, rating))
 
 
 def _clarity(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
-    words, limit = texts.clarity, quality_rules().issues.high_background_noise.clarity_below
+    row_texts, limit = texts.clarity, quality_rules().issues.high_background_noise.clarity_below
     value = figures.audio_clarity
-    limit_text = _filled(words.limit, limit=limit)
+    limit_text = _filled(row_texts.limit, limit=limit)
     if value is None:
         return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
-    rating = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, rating, value=whole(value), limit=limit)
-    return CheckRow("Clarity", rating, value, "", limit, None, limit_text, sentence, _missed(words, rating))
+    rating = _at_least(value, limit, row_texts.watch_span)
+    sentence = _sentence(row_texts, rating, value=whole(value), limit=limit)
+    return CheckRow("Clarity", rating, value, "", limit, None, limit_text, sentence, _missed(row_texts, rating))
 
 
-def _clipping(figures: TakeFigures, words: RowTexts) -> CheckRow:
+def _clipping(figures: TakeFigures, row_texts: RowTexts) -> CheckRow:
     limit = quality_rules().issues.clipping.clipped_percent_above
     value = figures.clipped_percent
-    rating = _at_least(-value, -limit - words.watch_span, words.watch_span)
-    sentence = _sentence(words, rating, value=value / 100, limit=limit / 100)
-    limit_text = _filled(words.limit, limit=limit / 100)
-    return CheckRow("Clipping", rating, value, "%", None, limit, limit_text, sentence, _missed(words, rating))
+    rating = _at_least(-value, -limit - row_texts.watch_span, row_texts.watch_span)
+    sentence = _sentence(row_texts, rating, value=value / 100, limit=limit / 100)
+    limit_text = _filled(row_texts.limit, limit=limit / 100)
+    return CheckRow("Clipping", rating, value, "%", None, limit, limit_text, sentence, _missed(row_texts, rating))
 
 
-def _loudness(figures: TakeFigures, words: LoudnessTexts) -> CheckRow:
+def _loudness(figures: TakeFigures, row_texts: LoudnessTexts) -> CheckRow:
     limit = quality_rules().issues.low_level.speech_dbfs_below
     value = -math.inf if figures.rms_dbfs is None else figures.rms_dbfs
-    rating = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, rating, value=value, limit=limit)
-    missed = _missed(words, rating)
-    if value > words.high_dbfs:
-        rating, sentence = CheckRating.WATCH, _filled(words.watch_high)
-    limit_text = _filled(words.limit, limit=limit, high=words.high_dbfs)
-    return CheckRow("Loudness", rating, figures.rms_dbfs, "dB", limit, words.high_dbfs, limit_text, sentence, missed)
+    rating = _at_least(value, limit, row_texts.watch_span)
+    sentence = _sentence(row_texts, rating, value=value, limit=limit)
+    missed = _missed(row_texts, rating)
+    if value > row_texts.high_dbfs:
+        rating, sentence = CheckRating.WATCH, _filled(row_texts.watch_high)
+    limit_text = _filled(row_texts.limit, limit=limit, high=row_texts.high_dbfs)
+    return CheckRow(
+        "Loudness", rating, figures.rms_dbfs, "dB", limit, row_texts.high_dbfs, limit_text, sentence, missed
+    )
 
 
-def _missed(words: RowTexts, rating: CheckRating) -> str:
-    return words.missed if rating is CheckRating.FAIL else ""
+def _missed(row_texts: RowTexts, rating: CheckRating) -> str:
+    return row_texts.missed if rating is CheckRating.FAIL else ""
 
 
 def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
@@ -409,8 +411,10 @@ def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
     return CheckRating.WATCH if value < limit + watch_span else CheckRating.PASS
 
 
-def _sentence(words: RowTexts, rating: CheckRating, **values: float) -> Message:
-    text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[rating]
+def _sentence(row_texts: RowTexts, rating: CheckRating, **values: float) -> Message:
+    text = {CheckRating.PASS: row_texts.passed, CheckRating.WATCH: row_texts.watch, CheckRating.FAIL: row_texts.fail}[
+        rating
+    ]
     return _filled(text, **values)
 
 

@@ -41,7 +41,7 @@ _BY_SQLITE = (
     ("SQLITE_CANTOPEN", DiskFault.GONE),
     ("SQLITE_PERM", DiskFault.READ_ONLY),
 )
-_WORDS = {
+_TEXTS = {
     DiskFault.FULL: N_("The disk is full."),
     DiskFault.QUOTA: N_("The quota of this account on the disk is used up."),
     DiskFault.READ_ONLY: N_("The disk is write-protected."),
@@ -87,17 +87,17 @@ def disk_fault(error: BaseException | None) -> DiskFault | None:
 def waiting_sentence(error: BaseException) -> str:
     """What to say while recordings wait for the disk."""
     fault = disk_fault(error) or DiskFault.UNKNOWN
-    return joined(_WORDS[fault], _NOTHING_LOST, _THEN_GOES_ON[fault])
+    return joined(_TEXTS[fault], _NOTHING_LOST, _THEN_GOES_ON[fault])
 
 
 def refused_sentence(fault: DiskFault) -> str:
     """What to say when the disk refused one operation."""
-    return joined(_WORDS[fault], _THEN_TRY_AGAIN[fault])
+    return joined(_TEXTS[fault], _THEN_TRY_AGAIN[fault])
 
 
 def stopped_sentence(fault: DiskFault) -> str:
     """What to say when a command stopped because of the disk."""
-    return joined(_WORDS[fault], _NOTHING_LOST, _THEN_RUN_AGAIN[fault])
+    return joined(_TEXTS[fault], _NOTHING_LOST, _THEN_RUN_AGAIN[fault])
 
 
 def file_sentence(error: OSError) -> str:

@@ -38,7 +38,7 @@ from vbdesk.outbox.library.listing import RecordingList
 from vbdesk.outbox.library.managed_policy import ManagedPolicy
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_language import with_language_of_subject
-from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
+from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_text, read_reference
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.service_times import ServiceTimes
@@ -359,7 +359,7 @@ class Library(RecordingList):
             raise NotAllowed(item.fault or message("The time of a recording can only be corrected before it is sent."))
         service_time = self.times.service_time()
         if service_time is not None and moment > service_time + TOLERANCE:
-            entered, now = clock_words(moment, service_time)
+            entered, now = clock_text(moment, service_time)
             raise NotAllowed(
                 message(
                     "By the service's clock it is {now} now, so {entered} is in the future. Enter another time.",
@@ -517,7 +517,7 @@ class Library(RecordingList):
             chosen = replace(self.settings(), **changes)
             changed = self.policy.applied_to(chosen)
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
-            self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
+            self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.audit_text)
         return changed
 
     def change_consent_rules(self, change: Callable[[ConsentRules], ConsentRules]) -> LibrarySettings:

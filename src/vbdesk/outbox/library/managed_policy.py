@@ -111,7 +111,7 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
     return policy
 
 
-def managed_words() -> str:
+def managed_text() -> str:
     """Why a value cannot be changed."""
     return translated(MANAGED)
 

@@ -240,7 +240,7 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime |
 
 def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
     if doubt.suggested is not None:
-        noted, suggested = clock_words(recorded_at, doubt.suggested)
+        noted, suggested = clock_text(recorded_at, doubt.suggested)
         ahead = message(
             "The clock here was ahead: it gave {noted} for this recording, and by the service's clock it was {time}.",
             noted=noted,
@@ -253,7 +253,7 @@ def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
         )
         return ahead if recorded_at > doubt.suggested else behind
     if doubt.after is not None and doubt.before is not None:
-        noted, after, before = clock_words(recorded_at, doubt.after, doubt.before)
+        noted, after, before = clock_text(recorded_at, doubt.after, doubt.before)
         return message(
             "The clock here was wrong: it gave {noted} for this recording, and by the service's clock it was after "
             "{after} and not later than {before}.",
@@ -262,7 +262,7 @@ def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
             before=before,
         )
     if doubt.after is not None:
-        noted, after = clock_words(recorded_at, doubt.after)
+        noted, after = clock_text(recorded_at, doubt.after)
         return message(
             "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was after "
             "{after}.",
@@ -270,13 +270,13 @@ def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
             after=after,
         )
     if doubt.before is not None and recorded_at > doubt.before:
-        noted, before = clock_words(recorded_at, doubt.before)
+        noted, before = clock_text(recorded_at, doubt.before)
         return message(
             "The time of this recording is {noted}, and by the service's clock it was made not later than {before}.",
             noted=noted,
             before=before,
         )
-    (noted,) = clock_words(recorded_at)
+    (noted,) = clock_text(recorded_at)
     return message(
         "The clock here was wrong: it gave {noted} for this recording, and this program did not exist then.",
         noted=noted,
@@ -286,7 +286,7 @@ def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
 def _corrected(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> tuple[Message, ...]:
     """Sentences about a time that a person corrected, and what the service's clock says."""
     moments = [at for at in (doubt.suggested,) if at] or [at for at in (doubt.after, doubt.before) if at]
-    first, noted, *known = clock_words(original, recorded_at, *moments)
+    first, noted, *known = clock_text(original, recorded_at, *moments)
     corrected = message(
         "The time of this recording was corrected from {original} to {noted}.", original=first, noted=noted
     )
@@ -305,7 +305,7 @@ def _corrected(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> t
     return (corrected,)
 
 
-def clock_words(*moments: datetime) -> list[str]:
+def clock_text(*moments: datetime) -> list[str]:
     """Local times to the minute; equal dates only once, zones only if they differ."""
     local = [in_zone(moment) for moment in moments]
     form = "%Y-%m-%d %H:%M" if len({moment.utcoffset() for moment in local}) == 1 else "%Y-%m-%d %H:%M (UTC%z)"

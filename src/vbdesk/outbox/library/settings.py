@@ -106,7 +106,7 @@ class LibrarySettings:
             )
 
     @property
-    def words(self) -> str:
+    def audit_text(self) -> str:
         """All settings in one short line, for the audit log."""
         kept = "for_ever" if self.retention.rule is RetentionRule.FOR_EVER else f"{self.retention.days} days"
         paused = "yes" if self.paused else "no"

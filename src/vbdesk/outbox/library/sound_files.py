@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vbdesk.capture.crash_recovery import damage_words
+from vbdesk.capture.crash_recovery import damage_text
 from vbdesk.capture.damaged_take import Salvage, salvage
 from vbdesk.capture.encrypted_take import (
     EncryptedFileError,
@@ -310,5 +310,5 @@ def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | Non
     if found.proved:
         return found.parts[0].audio
     raise FileDamaged(
-        joined(message("The sound of this recording is damaged."), damage_words(found), message("The file is kept."))
+        joined(message("The sound of this recording is damaged."), damage_text(found), message("The file is kept."))
     )

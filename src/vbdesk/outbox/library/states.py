@@ -24,7 +24,7 @@ class OutboxState(StrEnum):
     NEEDS_ATTENTION = "needs_attention"
 
 
-STATE_WORDS = {
+STATE_TEXTS = {
     OutboxState.CHECKED: N_("Checked"),
     OutboxState.WAITING: N_("Waiting"),
     OutboxState.HANDED_OVER: N_("Handed over"),

@@ -104,8 +104,8 @@ def _of_earlier_version(text: str) -> Message:
 def _pattern(template: str) -> str:
     """A regular expression for the texts of a template."""
     return "".join(
-        re.escape(words) + ("" if name is None else f"(?P<{name}>{_VALUE.get(name, _SHORT)})")
-        for words, name, _spec, _conversion in string.Formatter().parse(template)
+        re.escape(text) + ("" if name is None else f"(?P<{name}>{_VALUE.get(name, _SHORT)})")
+        for text, name, _spec, _conversion in string.Formatter().parse(template)
     )
 
 

@@ -32,7 +32,7 @@ class ShownSubject:
     detail: str = ""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Both in one line."""
         return f"{self.name} · {self.detail}" if self.detail else self.name
 

@@ -22,7 +22,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
-from vbdesk.outbox.library.recording_time import clock_words
+from vbdesk.outbox.library.recording_time import clock_text
 from vbdesk.outbox.library.rows import item_of
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings
@@ -231,7 +231,7 @@ class Trash:
         """Refuse to restore a recording that would be there twice, or would be sent twice."""
         item = entry.item
         if self._store.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(item.recorded_at),)):
-            (when,) = clock_words(item.recorded_at)
+            (when,) = clock_text(item.recorded_at)
             raise NotAllowed(
                 message(
                     "Another recording has the time of this one by now, {when}, and two recordings cannot have the "

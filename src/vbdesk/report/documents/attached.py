@@ -38,15 +38,15 @@ def attached_tables(records: Sequence[SubjectRecord], options: ReportOptions) ->
     tables, attached = table_definitions(), []
     for name, content in csv_files(records, scores=options.scores).items():
         table = tables.get(name.removesuffix(".csv"))
-        words = _("Data dictionary of the tables")
+        text = _("Data dictionary of the tables")
         if name != DICTIONARY_FILE and table is not None:
-            words = _("Tidy table: {title}", title=_(table.title))
-        attached.append(Attached(name, "text/csv", words, content.decode()))
+            text = _("Tidy table: {title}", title=_(table.title))
+        attached.append(Attached(name, "text/csv", text, content.decode()))
     return attached
 
 
 def attached_bundle(record: SubjectRecord, options: ReportOptions) -> Attached:
     """A FHIR Bundle of a subject's recordings."""
     bundle = fhir_bundle(record, scores=options.scores, sign_off=options.sign_off)
-    words = _("The recording of this report as FHIR R4 Bundle")
-    return Attached("report.fhir.json", "application/fhir+json", words, bundle.decode(), "alternative")
+    text = _("The recording of this report as FHIR R4 Bundle")
+    return Attached("report.fhir.json", "application/fhir+json", text, bundle.decode(), "alternative")

@@ -59,11 +59,11 @@ def compile_picture(svg: str, title: str, ppi: float) -> bytes:
     return picture
 
 
-def missing_letters(words: str) -> str:
-    """Letters of `words` that no font has; a report prints squares for them."""
-    made = _compile_printable("letters.typ", {"words": words, "fonts": FONTS}, datetime(2026, 1, 1, tzinfo=UTC))
+def missing_letters(text: str) -> str:
+    """Letters of `text` that no font has; a report prints squares for them."""
+    made = _compile_printable("letters.typ", {"words": text, "fonts": FONTS}, datetime(2026, 1, 1, tzinfo=UTC))
     missing = {_group(each) for each in made.missing}
-    return "".join(letter for letter in dict.fromkeys(words) if _group(letter) in missing)
+    return "".join(letter for letter in dict.fromkeys(text) if _group(letter) in missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ def _printable(value: Any, missing: str) -> Any:
     def cleaned(part: Any) -> Any:
         match part:
             case str():
-                words = _PRIVATE_USE.sub(MISSING, safe_text(part))  # which PDF/A does not allow
-                return "".join(MISSING if _group(each) in groups else each for each in words) if groups else words
+                text = _PRIVATE_USE.sub(MISSING, safe_text(part))  # which PDF/A does not allow
+                return "".join(MISSING if _group(each) in groups else each for each in text) if groups else text
             case Mapping():
                 return {key: each if key in ("content", _NOTED) else cleaned(each) for key, each in part.items()}
             case list() | tuple():
@@ -152,9 +152,9 @@ def _printable(value: Any, missing: str) -> Any:
     return cleaned(value)
 
 
-def _unescaped(words: str) -> str:
+def _unescaped(text: str) -> str:
     """Letters that an error message writes as `\\u{1f399}`."""
-    return re.sub(r"\\u\{([0-9a-f]+)\}", lambda code: chr(int(code[1], 16)), words)
+    return re.sub(r"\\u\{([0-9a-f]+)\}", lambda code: chr(int(code[1], 16)), text)
 
 
 def _group(letter: str) -> int:

@@ -57,7 +57,7 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
         "narrative": _narrative(subject),
         "features": _features(subject),
         "metrics": _metrics(subject),
-        "quality": {"title": _("Recording quality"), "words": _quality_words(subject)},
+        "quality": {"title": _("Recording quality"), "words": _quality_text(subject)},
         "tables": [*_speakers(subject), *_scores(subject)],
         "appendix": appendix(subject.signals, subject.recording.job.job_id) if subject.options.appendix else None,
     }
@@ -147,10 +147,10 @@ def _narrative(subject: ReportInput) -> dict[str, str] | None:
     if not isinstance(subject.result, ModelResult):
         return None
     narrative = narrative_of(subject.result.signals, subject.result.summary, subject.quality.issues)
-    if not narrative.words:
+    if not narrative.text:
         return None
     language = subject.record.language[:2] if narrative.of_service else current().name[:2]
-    return {"title": _("For care staff, not a diagnosis"), "words": narrative.words, "language": language}
+    return {"title": _("For care staff, not a diagnosis"), "words": narrative.text, "language": language}
 
 
 def _features(subject: ReportInput) -> dict[str, Any]:
@@ -214,11 +214,11 @@ def _metrics(subject: ReportInput) -> dict[str, Any]:
     }
 
 
-def _quality_words(subject: ReportInput) -> str:
+def _quality_text(subject: ReportInput) -> str:
     said = quality_text(subject.quality)
     found = " ".join(said.issues) or _("Nothing to improve.")
     advice = _("Next time: {advice}", advice=" ".join(said.advice)) if said.advice else ""
-    return " ".join(words for words in (said.figures, found, advice) if words)
+    return " ".join(text for text in (said.figures, found, advice) if text)
 
 
 def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:

@@ -6,9 +6,9 @@ from vbdesk.report.reader_words import level_word
 Cell = dict[str, str | None]
 
 
-def cell(words: str) -> Cell:
+def cell(text: str) -> Cell:
     """A cell of words."""
-    return {"words": words, "level": None}
+    return {"words": text, "level": None}
 
 
 def cell_of_level(level: Level | None) -> Cell:

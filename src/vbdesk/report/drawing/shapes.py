@@ -65,7 +65,7 @@ class TextLine:
     """One line of text; `at` is on its base line, at the side of `align`."""
 
     at: Point
-    words: str
+    text: str
     size: float
     colour: str
     strong: bool = False

@@ -51,7 +51,7 @@ def _element(shape: Shape) -> str:
             x, y = shape.at
             return (
                 f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
-                f'text-anchor="{_ANCHOR[shape.align]}"{weight}>{_text(shape.words)}</text>'
+                f'text-anchor="{_ANCHOR[shape.align]}"{weight}>{_text(shape.text)}</text>'
             )
 
 
@@ -87,5 +87,5 @@ def _number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def _text(words: str) -> str:
-    return escape(safe_text(words))
+def _text(text: str) -> str:
+    return escape(safe_text(text))

@@ -26,8 +26,8 @@ _WIDTHS = {False: _by_letter(_REGULAR), True: _by_letter(_STRONG)}
 
 
 @lru_cache(maxsize=8192)
-def _em_width(words: str, strong: bool) -> float:
-    return sum(_letter_width(letter, strong) for letter in unicodedata.normalize("NFC", words))
+def _em_width(text: str, strong: bool) -> float:
+    return sum(_letter_width(letter, strong) for letter in unicodedata.normalize("NFC", text))
 
 
 def _letter_width(letter: str, strong: bool) -> float:
@@ -38,14 +38,14 @@ def _letter_width(letter: str, strong: bool) -> float:
     return _WIDTHS[strong].get(unicodedata.normalize("NFD", letter)[0], _OTHER)
 
 
-def text_width(words: str, size: float, strong: bool = False) -> float:
+def text_width(text: str, size: float, strong: bool = False) -> float:
     """Estimated width in points."""
-    return _em_width(words, strong) * size
+    return _em_width(text, strong) * size
 
 
-def wrapped(words: str, size: float, width: float, strong: bool = False) -> list[str]:
+def wrapped(text: str, size: float, width: float, strong: bool = False) -> list[str]:
     """Break text between words into lines of about `width`, at least one; a longer word keeps a line of its own."""
-    return list(_lines(words.split(), size, width, strong)) or [""]
+    return list(_lines(text.split(), size, width, strong)) or [""]
 
 
 def _lines(words: list[str], size: float, width: float, strong: bool) -> Iterator[str]:

@@ -46,19 +46,19 @@ _RETRY_AFTER = {
 def complete(description: Json, routes: Iterable[APIRoute]) -> Json:
     """Add what FastAPI does not know about `routes` to its description, in place."""
     _add_dependencies(description, routes)
-    words, examples = _words(), _examples()
-    description["info"]["description"] = words["introduction"].strip()
-    description["tags"] = [{"name": each["name"], "description": each["says"]} for each in words["chapters"]]
+    texts, examples = _texts(), _examples()
+    description["info"]["description"] = texts["introduction"].strip()
+    description["tags"] = [{"name": each["name"], "description": each["says"]} for each in texts["chapters"]]
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             if method != "get":
                 _add_full_disk(operation["responses"])
-            _complete_operation(operation, path, examples[f"{method.upper()} {path}"], words)
+            _complete_operation(operation, path, examples[f"{method.upper()} {path}"], texts)
     for schema in _asked(description):
         for name, field in schema["properties"].items():
-            field.setdefault("description", words["fields"].get(name, ""))
+            field.setdefault("description", texts["fields"].get(name, ""))
     for name, scheme in description["components"]["securitySchemes"].items():
-        scheme["description"] = words["credentials"][name]
+        scheme["description"] = texts["credentials"][name]
     description["webhooks"] = {"finished-job": {"post": _webhook(examples["POST webhook"]["request"])}}
     return description
 
@@ -91,11 +91,11 @@ def _add_full_disk(responses: Json) -> None:
     responses[status] = {**copy.deepcopy(responses["500"]), "description": ErrorCode.SERVICE_UNAVAILABLE.value}
 
 
-def _complete_operation(operation: Json, path: str, example: Json, words: Json) -> None:
-    operation["tags"] = [next(each["name"] for each in words["chapters"] if re.search(each["paths"], path))]
+def _complete_operation(operation: Json, path: str, example: Json, texts: Json) -> None:
+    operation["tags"] = [next(each["name"] for each in texts["chapters"] if re.search(each["paths"], path))]
     operation["summary"] = operation["description"].split("\n")[0].split("; ")[0].rstrip(".")
     for parameter in operation.get("parameters", []):
-        parameter["description"] = words["parameters"][parameter["name"]]
+        parameter["description"] = texts["parameters"][parameter["name"]]
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
         content["example"] = _without_file(example["request"]) if media_type == URLENCODED else example["request"]
     for status, response in operation["responses"].items():
@@ -161,7 +161,7 @@ def _webhook(example: Json) -> Json:
 
 
 @cache
-def _words() -> Json:
+def _texts() -> Json:
     return read_toml(resource("service", "description.toml"))
 
 
