@@ -30,14 +30,14 @@ from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.preferences import PreferenceStore
-from vbdesk.outbox.diagnostics.log_file import keep_log
+from vbdesk.outbox.diagnostics.log_file import start_log
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
 
 data = Path(sys.argv[1])
-keep_log(data)
+start_log(data)
 profile = Profile("p1", "clinic", "service", "http://127.0.0.1:1", "account")
 ProfileStore(data).save(profile)
 PreferenceStore(data).change()

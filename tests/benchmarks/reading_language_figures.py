@@ -43,7 +43,7 @@ def changes_are_quick() -> bool:
     from vbdesk.desk.account.page import AccountPage
     from vbdesk.desk.record.page import RecordPage
 
-    kept = True
+    cached = True
     with tempfile.TemporaryDirectory() as folder:
         desk = opened_desk(Path(folder))
         until(lambda: ready(desk, RecordPage))
@@ -57,9 +57,9 @@ def changes_are_quick() -> bool:
                         took.append(change_ms(desk, wanted, kind))
                 figure = statistics.median(took)
                 print(f"  change on {name}, en and {tag:6} {figure:7.1f} ms  {judgement(figure, CHANGE_MS)}")
-                kept &= within(figure, CHANGE_MS)
+                cached &= within(figure, CHANGE_MS)
         desk.window.close()
-    return kept
+    return cached
 
 
 def change_ms(desk: object, tag: str, kind: type) -> float:

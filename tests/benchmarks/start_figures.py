@@ -49,10 +49,10 @@ def main(arguments: list[str]) -> int:
     commands = {name: shlex.split(words) for name, _, words in (each.partition("=") for each in chosen.commands)}
     commands = commands or {"environment": [str(Path(sys.executable).with_name("vbdesk")), "desk"]}
     slowness()
-    kept = starts_are_quick(commands, chosen.rounds or ROUNDS, cold=chosen.cold)
+    cached = starts_are_quick(commands, chosen.rounds or ROUNDS, cold=chosen.cold)
     if chosen.languages:
-        kept &= languages_are_quick(next(iter(commands.values())), chosen.rounds or ROUNDS_OF_LANGUAGES)
-    return int(not kept)
+        cached &= languages_are_quick(next(iter(commands.values())), chosen.rounds or ROUNDS_OF_LANGUAGES)
+    return int(not cached)
 
 
 def starts_are_quick(commands: Mapping[str, Sequence[str]], rounds: int, *, cold: bool) -> bool:
@@ -60,14 +60,14 @@ def starts_are_quick(commands: Mapping[str, Sequence[str]], rounds: int, *, cold
     took = measured({name: (command, {}) for name, command in commands.items()}, rounds, cold=cold)
     walls = {name: statistics.median(wall for wall, _cpu in each) for name, each in took.items()}
     first, bar = next(iter(walls.values())), COLD_S if cold else WARM_S
-    kept = True
+    cached = True
     for name, wall in walls.items():
         cpu = statistics.median(cpu for _wall, cpu in took[name])
         least, most = (f(each[0] for each in took[name]) for f in (min, max))
         print(f"  {name:14} {wall:6.3f} s ({least:.3f} to {most:.3f}), {cpu:.3f} s of processors", end="  ")
         print(f"{judgement(wall, bar)}; ratio {wall / first:.2f}{'' if wall <= RATIO * first else '  TOO LARGE'}")
-        kept &= within(wall, bar) and wall <= RATIO * first
-    return kept
+        cached &= within(wall, bar) and wall <= RATIO * first
+    return cached
 
 
 def languages_are_quick(command: Sequence[str], rounds: int) -> bool:
@@ -75,7 +75,7 @@ def languages_are_quick(command: Sequence[str], rounds: int) -> bool:
     from vbdesk.language import available_languages
 
     took = measured({name: (command, {"LC_ALL": f"{name}.UTF-8"}) for name in available_languages()}, rounds)
-    english, kept = took["en"], True
+    english, cached = took["en"], True
     for name, each in took.items():
         wall, cpu = (statistics.median(starts) for starts in zip(*each, strict=True))
         print(f"  start in {name:6} {1000 * wall:7.0f} ms, {1000 * cpu:7.0f} ms of processors", end="")
@@ -85,8 +85,8 @@ def languages_are_quick(command: Sequence[str], rounds: int) -> bool:
         pairs = [(here[1] - there[1]) for here, there in zip(each, english, strict=True)]
         slower = max(0.0, 1000 * statistics.median(pairs))
         print(f", {slower:6.1f} ms more than en  {judgement(slower, TRANSLATIONS_MS)}")
-        kept &= within(slower, TRANSLATIONS_MS)
-    return kept
+        cached &= within(slower, TRANSLATIONS_MS)
+    return cached
 
 
 Start = tuple[Sequence[str], Mapping[str, str]]
@@ -154,8 +154,8 @@ def screen() -> Iterator[tuple[str, np.ndarray]]:
             with os.fdopen(says) as number:
                 display = f":{number.readline().strip()}"  # comes when the screen is there
             with (Path(folder) / "Xvfb_screen0").open("rb") as file:
-                kept = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            everything = np.frombuffer(kept, np.uint8)[-4 * SIZE[0] * SIZE[1] :].view(np.uint32)
+                cached = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            everything = np.frombuffer(cached, np.uint8)[-4 * SIZE[0] * SIZE[1] :].view(np.uint32)
             yield display, everything.reshape(SIZE[1], SIZE[0])[::STEP, ::STEP]
         finally:
             server.terminate()

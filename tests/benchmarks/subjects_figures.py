@@ -27,14 +27,14 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
-from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.cohort_cache import STORED_COHORT
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
-from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, merged
+from vbdesk.desk.subject_data.subject_list import STORED_AS, AtService, StoredList, merged
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
@@ -67,7 +67,7 @@ def fill(library: Library, count: int) -> None:
                 store.move(take_id, state)
             store.keep_result(take_id, result, now)
             if number % 10 == 0:
-                notes.keep(group_id, SubjectNote("Hoarse since May.", ("ENT",)))
+                notes.store(group_id, SubjectNote("Hoarse since May.", ("ENT",)))
     groups = {
         f"ward{number % 40}-{number:05d}": AtService(now - timedelta(minutes=25 * number), 38, 38)
         for number in range(count)
@@ -75,7 +75,7 @@ def fill(library: Library, count: int) -> None:
     levels: dict[str, object] = {}
     for _ in range(1 + HERE // 1000):
         rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, now)
-    ResponseCache(store).keep(KEPT_AS, KeptList(rows, groups, levels, {}, now).to_json())
+    ResponseCache(store).store(STORED_AS, StoredList(rows, groups, levels, {}, now).to_json())
 
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
@@ -167,7 +167,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
         SubjectSummary(f"ward{number % 40}-{number:05d}", moment, f"job-{number}", None, 9, (), signs, now, True)
         for number, moment in enumerate(moments)
     ]
-    ResponseCache(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
+    ResponseCache(workspace.library.store).store(STORED_COHORT, to_json(entries, {}))
     page = CohortPage(workspace.flow)
     page.resize(1080, 768)
     page.show()

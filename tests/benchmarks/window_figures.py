@@ -69,11 +69,11 @@ def drive(way: str, folder: Path) -> bool:
 def main(names: list[str]) -> int:
     """Go every way that is named, or all; 1 if a figure was over its bar."""
     slowness()
-    kept = True
+    cached = True
     for way in names or WAYS:
         with tempfile.TemporaryDirectory() as folder:
-            kept &= drive(way, Path(folder))
-    return 0 if kept else 1
+            cached &= drive(way, Path(folder))
+    return 0 if cached else 1
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_no_garbage_is_collected_before_the_window_collects_it(monkeypatch, tmp_
         return 3
 
     monkeypatch.setattr("vbdesk.desk.shell.app.run", run)
-    monkeypatch.setattr("vbdesk.outbox.diagnostics.log_file.keep_log", lambda folder: None)
+    monkeypatch.setattr("vbdesk.outbox.diagnostics.log_file.start_log", lambda folder: None)
     done = CliRunner().invoke(app, ["desk", "--data-dir", str(tmp_path)])
     assert (done.exit_code, collecting) == (3, [False])
     assert gc.isenabled()

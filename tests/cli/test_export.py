@@ -195,7 +195,7 @@ def test_a_report_gets_the_letterhead_of_the_profile(profile, tmp_path, capsys):
     vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
     assert letterhead_of(None, tmp_path, vault) is None
     held, head = LockedLibrary(profile, folder, vault), Letterhead("Praxis am Markt", ("Markt 1",))
-    held.letterhead.keep(head)
+    held.letterhead.store(head)
     assert letterhead_of(None, tmp_path, vault) is None
     assert "The report has no letterhead" in capsys.readouterr().err, "the desk is open"
     held.close()

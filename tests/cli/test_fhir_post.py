@@ -21,7 +21,7 @@ from report_cases import AS_OF, golden
 from typer.testing import CliRunner
 
 from vbdesk.cli.export_post import post_subjects
-from vbdesk.cli.fhir_login import LOGIN_NAME, login_place
+from vbdesk.cli.fhir_login import LOGIN_NAME, login_vault
 from vbdesk.cli.main import app
 from vbdesk.client import AudioSource, Target
 from vbdesk.clock import utc_now
@@ -282,7 +282,7 @@ def test_the_login_of_a_profile_moves_and_goes_with_it(tmp_path, monkeypatch):
     profile = Profile("p-1", "St. Anne", "service", "https://voice.example", "acc-1")
     store, vault = ProfileStore(tmp_path), MemoryVault()
     store.save(profile)
-    assert login_place(None, tmp_path)[1] == profile.fhir_login_name
+    assert login_vault(None, tmp_path)[1] == profile.fhir_login_name
     assert profile.fhir_login_name in secret_names("p-1")
     vault.set(profile.fhir_login_name, SECRET)
     store.remove("p-1", vault)

@@ -220,7 +220,7 @@ def test_the_window_comes_forward_with_the_file(qtbot, open_desk, ports, tmp_pat
 def test_a_start_from_a_menu_shows_the_sentence_in_a_window(monkeypatch, tmp_path):
     boxes = []
     monkeypatch.setattr(vbdesk.cli.desk, "show_box", boxes.append)
-    monkeypatch.setattr("vbdesk.outbox.diagnostics.log_file.keep_log", lambda folder: None)
+    monkeypatch.setattr("vbdesk.outbox.diagnostics.log_file.start_log", lambda folder: None)
     refusals = [AlreadyOpen("It is open."), AlreadyOpen("The file is there.", handed_over=True)]
 
     def run(*args, **options):

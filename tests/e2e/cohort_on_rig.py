@@ -24,11 +24,11 @@ from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.cohort_cache import STORED_COHORT
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, merged
+from vbdesk.desk.subject_data.subject_list import STORED_AS, AtService, StoredList, merged
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.response_cache import ResponseCache
@@ -170,13 +170,13 @@ def fill(
             library.store.keep_result(take_id, result, moment)
             library.store.update(take_id, {"audio_gone_at": NOW.isoformat()})
     for number in range(0, HERE, 3):
-        notes.keep(name_of(number), SubjectNote(note, tags[: 1 + number % 2]))
+        notes.store(name_of(number), SubjectNote(note, tags[: 1 + number % 2]))
     groups = {name_of(number): AtService(latest_of(number), 9, 9) for number in range(SUBJECTS)}
     levels: dict[str, Level] = {}
     rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, NOW)
     reads = ResponseCache(library.store)
-    reads.keep(KEPT_AS, KeptList(rows, groups, levels, NOW - timedelta(hours=3)).to_json())
-    reads.keep(KEPT_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS))
+    reads.store(STORED_AS, StoredList(rows, groups, levels, NOW - timedelta(hours=3)).to_json())
+    reads.store(STORED_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS))
     library.close()
 
 

@@ -149,7 +149,7 @@ def test_what_the_service_may_have_already_stays_and_the_reason_is_said(library,
     for take_id in (first, second):
         asked = next(event for event in line.events() if event.take_id == take_id)
         line.begin_upload(asked)
-        line.keep_upload(asked, "ref")
+        line.store_upload(asked, "ref")
         line.mark_asked(asked)
         if take_id == first:
             line.requeue(asked)
@@ -170,7 +170,7 @@ def test_a_running_upload_stops_when_its_recording_is_handed_over(library, queue
     line.begin_upload(event)
     assert hand_over().take_ids == (take_id,)
     assert not line.is_wanted(event)
-    line.keep_upload(event, "ref")
+    line.store_upload(event, "ref")
     assert not line.mark_asked(event)
     line.requeue(event, failed=True)
     line.need_attention(event, "It is damaged.", Fix.REVIEW_TAKE)
@@ -377,7 +377,7 @@ def test_a_recording_arrives_as_it_was(library, queued, hand_over, office, take_
 
 def test_a_recording_arrives_with_its_language(library, queued, hand_over, office, take_in):
     spoken = SpokenLanguage("pt-BR", second_language=True)
-    library.subject_notes.keep("ward4-0172", SubjectNote(spoken=spoken))
+    library.subject_notes.store("ward4-0172", SubjectNote(spoken=spoken))
     (take_id,) = queued(group_id="ward4-0172")
     take_in(hand_over().path)
     assert office.get(take_id).spoken == spoken

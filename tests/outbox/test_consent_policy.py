@@ -93,7 +93,7 @@ def test_what_the_service_has_is_followed_without_consent(library, waiting):
     queue = UploadQueue(library.store)
     (event,) = queue.events()
     queue.begin_upload(event)
-    queue.keep_upload(event, "ref")
+    queue.store_upload(event, "ref")
     queue.mark_asked(event)
     queue.mark_taken(event, "job")
     library.change_settings(consent=REQUIRED)

@@ -306,8 +306,8 @@ def test_a_recording_needs_the_consent_of_its_new_subject_and_leaves_the_tick_of
 
 def test_a_refusal_calls_a_subject_by_its_alias(library, new_take):
     notes = library.subject_notes
-    notes.keep_alias("s-1", "Übung 7")
-    notes.keep_alias("s-2", "Übung 8")
+    notes.store_alias("s-1", "Übung 7")
+    notes.store_alias("s-2", "Übung 8")
     one, other = new_take("s-1", seconds=1), new_take("s-2", seconds=1)
     with library.store.changing():
         library.store.update(other, {"recorded_at": library.store.row(one)["recorded_at"]})

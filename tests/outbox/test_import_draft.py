@@ -152,7 +152,7 @@ def test_a_name_is_the_same_subject_however_it_is_written_and_after_an_undo(libr
     made.edit([1], RowField.SUBJECT, "x")
     made.undo()
     assert made.rows[0].group_id == second.group_id
-    library.subject_notes.keep_alias("s-known", "Übung 7")  # as another page may do meanwhile
+    library.subject_notes.store_alias("s-known", "Übung 7")  # as another page may do meanwhile
     made.know(KnownRecordings())
     assert {row.group_id for row in made.rows} == {"s-known", "P-0042"}
     assert library.subject_notes.note_of(first.group_id).alias == ""

@@ -8,7 +8,7 @@ HEAD = Letterhead("Praxis am Markt", ("Markt 1", "Dresden"), SQUARE)
 
 def test_it_survives_encrypted_and_the_audit_log_does_not_repeat_it(library, reopen, tmp_path):
     assert library.letterhead.read() is None
-    library.letterhead.keep(HEAD)
+    library.letterhead.store(HEAD)
     notes = [row["detail"] for row in library.store.rows("SELECT detail FROM audit")]
     assert notes[-1] == "letterhead=with logo"
     library.close()
@@ -17,5 +17,5 @@ def test_it_survives_encrypted_and_the_audit_log_does_not_repeat_it(library, reo
     assert b"<rect" not in stored
     again = reopen()
     assert again.letterhead.read() == HEAD
-    again.letterhead.keep(None)
+    again.letterhead.store(None)
     assert again.letterhead.read() is None

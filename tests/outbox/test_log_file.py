@@ -14,9 +14,9 @@ ON_THE_LAPTOP = ("capture", "client", "contract", "desk", "outbox", "report", "v
 PROGRAM = """
 import logging, os, resource, signal, sys
 from pathlib import Path
-from vbdesk.outbox.diagnostics.log_file import keep_log
+from vbdesk.outbox.diagnostics.log_file import start_log
 
-keep_log(Path(sys.argv[1]))
+start_log(Path(sys.argv[1]))
 assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
 logging.getLogger("vbdesk.outbox").info("too small a matter")
 try:
@@ -80,10 +80,10 @@ def test_sentences_for_the_log_stand_in_the_source_as_they_are():
 FULL_DISK = """
 import logging, resource, signal, sys
 from pathlib import Path
-from vbdesk.outbox.diagnostics.log_file import LOG_NAME, keep_log
+from vbdesk.outbox.diagnostics.log_file import LOG_NAME, start_log
 
 folder = Path(sys.argv[1])
-keep_log(folder, on_terminal=False)
+start_log(folder, on_terminal=False)
 logging.getLogger("vbdesk.outbox").error("before")
 size = (folder / LOG_NAME).stat().st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -48,7 +48,7 @@ def test_what_a_list_states_stays_and_the_rest_follows_the_subject(clock):
 def noted(library):
     def note(spoken, group_id=A):
         known = library.subject_notes.note_of(group_id)
-        library.subject_notes.keep(group_id, replace(known, spoken=spoken))
+        library.subject_notes.store(group_id, replace(known, spoken=spoken))
 
     return note
 

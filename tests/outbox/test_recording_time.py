@@ -555,7 +555,7 @@ def test_what_a_person_decides_is_sent_and_noted_and_not_asked_again(laptop, ask
     library = laptop.library
     match choice:
         case "keep":
-            library.keep_recorded_at(asked)
+            library.confirm_recorded_at(asked)
         case "suggested":
             library.set_recorded_at(asked, before.time_doubt.suggested)
         case "entered":
@@ -623,7 +623,7 @@ def test_a_corrected_time_is_restored_or_moved_or_kept_as_a_person_decides(lapto
             laptop.library.set_recorded_at(take_id, corrected.time_doubt.suggested)
             assert laptop.get(take_id).original_time == original
         case "keep":
-            laptop.library.keep_recorded_at(take_id)
+            laptop.library.confirm_recorded_at(take_id)
             assert laptop.get(take_id).original_time == original
     laptop.library.retry(take_id)
     laptop.run(200)
@@ -683,7 +683,7 @@ def test_a_time_that_lies_in_the_future_cannot_be_chosen(laptop):
     laptop.clock.wrong = timedelta(0)
     laptop.run()
     with pytest.raises(NotAllowed, match="is in the future"):
-        laptop.library.keep_recorded_at(take_id)
+        laptop.library.confirm_recorded_at(take_id)
     with pytest.raises(NotAllowed, match="is in the future"):
         laptop.library.set_recorded_at(take_id, laptop.true.moment + HOUR)
     assert doubted(laptop, take_id, laptop.began[take_id])
@@ -693,7 +693,7 @@ def test_a_time_that_lies_in_the_future_cannot_be_chosen(laptop):
     ("decide", "kept"),
     [
         (lambda library, take_id: library.set_trim(take_id, (1.0, 9.0)), lambda item: item.trim_s == (1.0, 9.0)),
-        (lambda library, take_id: library.keep_recorded_at(take_id), lambda item: item.time_doubt is None),
+        (lambda library, take_id: library.confirm_recorded_at(take_id), lambda item: item.time_doubt is None),
         (lambda library, take_id: library.discard(take_id), None),
     ],
 )
@@ -717,7 +717,7 @@ def test_a_time_that_a_person_keeps_while_it_is_compared_is_not_asked_about_agai
     library.times.confirm(ServiceTime(laptop.clock.boot(), laptop.true.moment))
     handlers = laptop.run(0)._handlers
     (event,) = UploadQueue(library.store).events()
-    meanwhile(library, lambda: library.keep_recorded_at(take_id))
+    meanwhile(library, lambda: library.confirm_recorded_at(take_id))
     handlers.send(event)
     item = library.get(take_id)
     assert (item.state, item.fix, item.time_doubt) == (OutboxState.WAITING, None, None)

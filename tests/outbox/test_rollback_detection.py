@@ -348,7 +348,7 @@ def _change_every_table(library, first):
     line.mark_taken(event, "job-2")
     library.discard(third, at_once=True)
     library.change_settings(paused=True)
-    SubjectNotes(library.store).keep("ward4-1", SubjectNote("hoarse"))
+    SubjectNotes(library.store).store("ward4-1", SubjectNote("hoarse"))
     with library.store.changing():
         library.store.move(first, OutboxState.DONE)
         library.store.keep_result(first, b"{}", EIGHT)

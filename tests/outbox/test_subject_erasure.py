@@ -39,7 +39,7 @@ NOTE = SubjectNote("Hoarse since May.", ("ENT",), "Übung 7", "1956")
 @pytest.fixture(autouse=True)
 def known(library):
     """What the desk knows of a subject."""
-    library.subject_notes.keep("ward4-0172", NOTE)
+    library.subject_notes.store("ward4-0172", NOTE)
     library.responses.keep_trajectory("ward4-0172", b"{}")
     library.consents.give("ward4-0172", ConsentKind.CLINICAL)
 
@@ -88,7 +88,7 @@ def ask_without_an_answer(library):
     queue = UploadQueue(library.store)
     (event,) = queue.events()
     queue.begin_upload(event)
-    queue.keep_upload(event, "ref")
+    queue.store_upload(event, "ref")
     assert queue.mark_asked(event)
     queue.requeue(event)
 

@@ -60,19 +60,19 @@ def test_what_is_no_name_is_refused_with_a_sentence(text):
     ],
 )
 def test_the_same_name_written_otherwise_is_the_same_subject(library, one, other):
-    library.subject_notes.keep_alias("s-1", one)
+    library.subject_notes.store_alias("s-1", one)
     assert library.subject_notes.group_id_of(other) == "s-1"
     assert library.subject_notes.matches("s-1", other)
 
 
 def test_two_subjects_never_share_an_alias_and_an_id_never_has_two(library):
     notes = library.subject_notes
-    notes.keep_alias("s-1", "Übung 7")
-    notes.keep_alias("s-2", "Übung 8")
+    notes.store_alias("s-1", "Übung 7")
+    notes.store_alias("s-2", "Übung 8")
     with pytest.raises(AliasTaken):
-        notes.keep_alias("s-2", "ÜBUNG 7")
+        notes.store_alias("s-2", "ÜBUNG 7")
     assert {notes.group_id_of("Übung 7"), notes.group_id_of("Übung 8")} == {"s-1", "s-2"}
-    notes.keep_alias("s-1", "Übung 9")
+    notes.store_alias("s-1", "Übung 9")
     assert notes.group_id_of("Übung 7") is None
 
 
@@ -101,8 +101,8 @@ def test_text_of_another_direction_is_isolated_and_ids_are_untouched():
 
 def test_a_note_keeps_the_name_and_a_restart_everything(library, reopen):
     notes = library.subject_notes
-    notes.keep_alias("s-1", "مريم")
-    notes.keep("s-1", SubjectNote("Hoarse.", ("ENT",), "مريم", "1956"))
+    notes.store_alias("s-1", "مريم")
+    notes.store("s-1", SubjectNote("Hoarse.", ("ENT",), "مريم", "1956"))
     library.close()
     again = reopen().subject_notes
     assert again.note_of("s-1") == SubjectNote("Hoarse.", ("ENT",), "مريم", "1956")
@@ -145,7 +145,7 @@ def test_no_byte_of_alias_or_second_line_is_sent_or_on_the_disk(
 
     monkeypatch.setattr(service, "handle_request", overheard)
     group_id = new_group_id()
-    library.subject_notes.keep(group_id, SubjectNote("Hoarse Zwölf.", ("ENT",), ALIAS, DETAIL))
+    library.subject_notes.store(group_id, SubjectNote("Hoarse Zwölf.", ("ENT",), ALIAS, DETAIL))
     take_id = new_take(group_id, seconds=15, rate=1000)
     library.queue(take_id)
     drive(new_sync_worker(), lambda: library.get(take_id).state is OutboxState.DONE)
@@ -180,8 +180,8 @@ def brought(library, office, tmp_path):
 
 
 def test_a_bundle_carries_the_alias_and_not_the_second_line(library, office, new_take, tmp_path):
-    library.subject_notes.keep("s-1", SubjectNote(alias=ALIAS, detail=DETAIL))
-    library.subject_notes.keep_alias("s-2", "no recording here é")
+    library.subject_notes.store("s-1", SubjectNote(alias=ALIAS, detail=DETAIL))
+    library.subject_notes.store_alias("s-2", "no recording here é")
     library.queue(new_take("s-1", seconds=15))
     content = brought(library, office, tmp_path)
     assert office.subject_notes.note_of("s-1") == SubjectNote(alias=ALIAS)
@@ -190,10 +190,10 @@ def test_a_bundle_carries_the_alias_and_not_the_second_line(library, office, new
 
 
 def test_the_same_alias_for_two_subjects_of_two_computers_stays_two(library, office, new_take, tmp_path):
-    office.subject_notes.keep_alias("s-9", ALIAS)
-    office.subject_notes.keep_alias("s-2", "named here é")
-    library.subject_notes.keep_alias("s-1", ALIAS)
-    library.subject_notes.keep_alias("s-2", "named there é")
+    office.subject_notes.store_alias("s-9", ALIAS)
+    office.subject_notes.store_alias("s-2", "named here é")
+    library.subject_notes.store_alias("s-1", ALIAS)
+    library.subject_notes.store_alias("s-2", "named there é")
     for group_id in ("s-1", "s-2"):
         library.queue(new_take(group_id, seconds=15))
     brought(library, office, tmp_path)

@@ -29,27 +29,27 @@ def with_result(library, new_take):
 
 
 def test_a_note_and_tags_are_there_after_a_restart(library, notes, reopen):
-    notes.keep("ward4-0172", SubjectNote(" Hoarse since May. ", ("follow-up", " follow-up", "ENT", "")))
+    notes.store("ward4-0172", SubjectNote(" Hoarse since May. ", ("follow-up", " follow-up", "ENT", "")))
     library.close()
     kept = SubjectNotes(reopen().store).all()
     assert kept == {"ward4-0172": SubjectNote("Hoarse since May.", ("follow-up", "ENT"))}
 
 
 def test_an_emptied_note_is_deleted(notes):
-    notes.keep("ward4-0172", SubjectNote("Hoarse."))
-    notes.keep("ward4-0172", SubjectNote(" "))
+    notes.store("ward4-0172", SubjectNote("Hoarse."))
+    notes.store("ward4-0172", SubjectNote(" "))
     assert notes.all() == {}
 
 
 def test_notes_are_sealed_to_their_subject(library, notes, tmp_path):
-    notes.keep("ward4-0172", SubjectNote("Hoarse.", ("ENT",)))
+    notes.store("ward4-0172", SubjectNote("Hoarse.", ("ENT",)))
     library.close()
     folder = tmp_path / "library"
     assert b"Hoarse" not in b"".join(file.read_bytes() for file in folder.glob("library.sqlite*"))
 
 
 def test_a_note_moved_to_another_subject_is_left_out(library, notes):
-    notes.keep("ward4-0172", SubjectNote("Hoarse."))
+    notes.store("ward4-0172", SubjectNote("Hoarse."))
     with library.store.changing() as database:
         database.execute("UPDATE subjects SET group_id = 'ward4-0999'")
     assert notes.all() == {}
@@ -82,7 +82,7 @@ def test_a_deleted_recording_is_no_unread_result(library, notes, with_result):
 
 
 def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
-    ResponseCache(library.store).keep("groups", b"[1, 2]")
+    ResponseCache(library.store).store("groups", b"[1, 2]")
     kept_at = clock.now()
     clock.advance(3600)
     library.close()
@@ -94,5 +94,5 @@ def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
 def test_keeping_an_answer_is_no_news_of_a_recording(library):
     heard = []
     library.subscribe(lambda: heard.append(1))
-    ResponseCache(library.store).keep("groups", b"[]")
+    ResponseCache(library.store).store("groups", b"[]")
     assert not heard

@@ -24,7 +24,7 @@ from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReas
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import lock_library
 from vbdesk.outbox.library.repair import back_up, backup_path
-from vbdesk.outbox.library.response_cache import KEPT_COHORT, aggregate_name, trajectory_name
+from vbdesk.outbox.library.response_cache import STORED_COHORT, aggregate_name, trajectory_name
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -140,7 +140,7 @@ def filled(library, new_take, tmp_path):
     for group_id in (SUBJECT, OTHER):
         own = group_id == SUBJECT
         text = {"note": "zqzq hoarse", "tags": ("zqzq-tag",)} if own else {}
-        library.subject_notes.keep(group_id, NOTE if own else SubjectNote("of another one"))
+        library.subject_notes.store(group_id, NOTE if own else SubjectNote("of another one"))
 
         def take(group_id=group_id, text=text):
             return new_take(group_id, seconds=1, rate=8000, recorded_at=next(moments), **text)
@@ -164,15 +164,15 @@ def filled(library, new_take, tmp_path):
         library.corrections.advance(entry, CorrectionStep.SETTLED)
         library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}")
         for name in (aggregate_name(group_id), trajectory_name(group_id)):
-            library.responses.keep(name, b"zqzq-answer" if own else b"{}")
+            library.responses.store(name, b"zqzq-answer" if own else b"{}")
         loose_take(library.recording_folder / f"{new_id()}.take", group_id)
         loose_take(library.damaged.folder / f"{new_id()}.take", group_id)
     stick = tmp_path / "stick"
     stick.mkdir()
     export_bundle(library, OWNER, stick, KeyLock(public_key(MemoryVault(), PROFILE)))
-    for name in (KEPT_COHORT, "subjects"):
-        library.responses.keep(name, json.dumps([SUBJECT, OTHER]).encode())
-    library.responses.keep("webhook", b"{}")
+    for name in (STORED_COHORT, "subjects"):
+        library.responses.store(name, json.dumps([SUBJECT, OTHER]).encode())
+    library.responses.store("webhook", b"{}")
     with sqlite3.connect(library.store.folder / "library.sqlite") as database:
         back_up(database, backup_path(library.store.folder / "library.sqlite", 7))
     database.close()

@@ -6,7 +6,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.outbox.imports.take_check import Silence, TakeFigures, check_take, kept_fault, rate, silence_sentence
+from vbdesk.outbox.imports.take_check import Silence, TakeFigures, check_take, rate, silence_sentence, take_fault
 from vbdesk.voice.decode import decode
 from vbdesk.voice.quality import assess_quality
 
@@ -169,14 +169,14 @@ def test_a_kept_take_is_judged_from_its_stored_figures_as_it_was_when_checked(sp
     for take in (spoken, changed(spoken, np.clip(spoken.samples + noise, -32768, 32767))):
         check = check_take(take)
         stored = {**check.quality, "overall": check.overall}
-        fault = kept_fault(take.duration_s, stored)
+        fault = take_fault(take.duration_s, stored)
         assert fault == (None if check.overall == "good" else (check.sentence, False))
     muted = check_take(changed(spoken, np.zeros(20 * spoken.sample_rate)))
-    assert kept_fault(20.0, muted.quality) == (silence_sentence(Silence.MUTED), True)
-    assert kept_fault(9.0, {}) == ("It cannot be analysed. 9 s of sound, under the 15 s minimum. Let the person speak "
+    assert take_fault(20.0, muted.quality) == (silence_sentence(Silence.MUTED), True)
+    assert take_fault(9.0, {}) == ("It cannot be analysed. 9 s of sound, under the 15 s minimum. Let the person speak "
                                    "longer.", True)  # fmt: skip
 
 
 @pytest.mark.parametrize("foreign", [{}, {"overall": "bad"}, {"overall": "bad", "voice_percentage": "x", "silence": 7}])
 def test_figures_of_another_origin_judge_nothing(foreign):
-    assert kept_fault(60.0, foreign) is None
+    assert take_fault(60.0, foreign) is None

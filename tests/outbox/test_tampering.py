@@ -66,7 +66,7 @@ def full(library, new_take, folder):
     events = {event.take_id: event for event in line.events()}
     for name in names[1:5]:
         line.begin_upload(events[takes[name]])
-        line.keep_upload(events[takes[name]], f"upload-of-{name}")
+        line.store_upload(events[takes[name]], f"upload-of-{name}")
     for name in names[2:5]:
         assert line.mark_asked(events[takes[name]])
     for name in names[3:5]:
@@ -87,9 +87,9 @@ def full(library, new_take, folder):
     library.discard(takes.pop("gone"), at_once=True)
     library.discard(takes.pop("trashed"))
     notes = SubjectNotes(store)
-    notes.keep("ward4-1", SubjectNote("hoarse", ("left-handed",)))
+    notes.store("ward4-1", SubjectNote("hoarse", ("left-handed",)))
     notes.open_subject("ward4-4")
-    ResponseCache(store).keep("credits", b"{}")
+    ResponseCache(store).store("credits", b"{}")
     library.close()
     with by_hand(folder) as database:
         for table in tables_of(database):

@@ -176,7 +176,7 @@ MakeDatabase = Callable[[Path], dict[str, str]]
 def patient_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trajectory that is slow to compute is waited for: on a busy machine it would be answered as `running`."""
     monkeypatch.setattr("vbdesk.service.groups.routes.RECOMPUTE_WAIT_S", 60.0)
-    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 60.0)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.STORE_TIMEOUT_S", 60.0)
 
 
 @pytest.fixture(scope="session")

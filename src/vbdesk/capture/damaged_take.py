@@ -194,16 +194,16 @@ def _stretches(content: bytes, blocks: list[FoundBlock]) -> list[_Stretch]:
 
 def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> int:
     """Samples in a number of damaged blocks: from their headers, else from their size."""
-    counted, place = 0, begin
-    while place + HEAD.size <= end:
-        kind, length = HEAD.unpack_from(content, place)
-        if place + BLOCK_OVERHEAD_BYTES + length > end or kind > max(BlockKind):
+    counted, offset = 0, begin
+    while offset + HEAD.size <= end:
+        kind, length = HEAD.unpack_from(content, offset)
+        if offset + BLOCK_OVERHEAD_BYTES + length > end or kind > max(BlockKind):
             break
         if kind == BlockKind.FRAMES or length > MARK_BYTES:
             counted += length // 2
-        place += BLOCK_OVERHEAD_BYTES + length
+        offset += BLOCK_OVERHEAD_BYTES + length
         blocks -= 1
-    return counted + max(end - place - max(blocks, 1) * BLOCK_OVERHEAD_BYTES, 0) // 2
+    return counted + max(end - offset - max(blocks, 1) * BLOCK_OVERHEAD_BYTES, 0) // 2
 
 
 def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Stretch]:
@@ -215,7 +215,7 @@ def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Str
 
 def _is_intact(content: bytes, blocks: list[FoundBlock], tail_bytes: int) -> bool:
     heads = all(HEAD.unpack_from(content, block.begin) == (block.kind, len(block.plain)) for block in blocks)
-    in_order = all(block.index == place for place, block in enumerate(blocks))
+    in_order = all(block.index == offset for offset, block in enumerate(blocks))
     adjacent = all(after.begin == before.end for before, after in pairwise(blocks))
     at_its_place = content.startswith((MAGIC, MAGIC_OF_OLD)) and blocks[0].begin == first_block_at(content)
     return at_its_place and heads and in_order and adjacent and tail_bytes <= TORN_BYTES

@@ -137,9 +137,9 @@ class _Search:
     def _next(self, position: int, index: int, limit: int) -> FoundBlock | None:
         """The first block between `position` and `limit` that decrypts, with an unused index."""
         for chunk in range(position, limit, CHUNK_BYTES):
-            for place in self._candidates(chunk, limit):
-                for tried in self._indexes(int(place), position, index):
-                    block = self._open(int(place), tried)
+            for offset in self._candidates(chunk, limit):
+                for tried in self._indexes(int(offset), position, index):
+                    block = self._open(int(offset), tried)
                     if block is not None:
                         return block
                     if self._left <= 0:
@@ -153,8 +153,8 @@ class _Search:
         if count <= 0:
             return np.empty(0, np.int64)
         kinds, lengths = heads[:count], np.zeros(count, np.int64)
-        for place in range(4):
-            lengths += heads[1 + place : 1 + place + count] << 8 * place
+        for offset in range(4):
+            lengths += heads[1 + offset : 1 + offset + count] << 8 * offset
         places = begin + np.arange(count, dtype=np.int64)
         fits = places + BLOCK_OVERHEAD_BYTES + lengths <= limit
         sized = (lengths >= LEAST_BYTES) & (lengths <= MOST_BYTES)
@@ -162,12 +162,12 @@ class _Search:
         found: NDArray[np.int64] = places[fits & sized & likely]
         return found
 
-    def _indexes(self, place: int, position: int, index: int) -> Iterator[int]:
-        """Indexes that a block at `place` may have, likeliest first: the next, and those the gap has room for."""
+    def _indexes(self, offset: int, position: int, index: int) -> Iterator[int]:
+        """Indexes that a block at `offset` may have, likeliest first: the next, and those the gap has room for."""
         yield from (tried for tried in range(index, index + NEXT_TRIES) if tried not in self._found)
-        length = self._length(place)
+        length = self._length(offset)
         tries = min(max(LEAST_TRIES, TRIED_BYTES // length), MOST_TRIES)
-        likely = index + (place - position) // (length + BLOCK_OVERHEAD_BYTES)
+        likely = index + (offset - position) // (length + BLOCK_OVERHEAD_BYTES)
         most = self._first + len(self._content) // BLOCK_OVERHEAD_BYTES
         for away in range(most + 1):
             for tried in (likely + away, likely - away) if away else (likely,):
@@ -177,21 +177,21 @@ class _Search:
             if tries <= 0:
                 return
 
-    def _length(self, place: int) -> int:
-        return int.from_bytes(self._content[place + 1 : place + HEAD.size], "little")
+    def _length(self, offset: int) -> int:
+        return int.from_bytes(self._content[offset + 1 : offset + HEAD.size], "little")
 
     def _after(self, position: int, index: int) -> FoundBlock | None:
         """The block after a damaged one with an intact header: the usual damage, found with one try."""
-        place = position + BLOCK_OVERHEAD_BYTES + self._length(position)
-        return self._open(place, index + 1) if place + BLOCK_OVERHEAD_BYTES <= len(self._content) else None
+        offset = position + BLOCK_OVERHEAD_BYTES + self._length(position)
+        return self._open(offset, index + 1) if offset + BLOCK_OVERHEAD_BYTES <= len(self._content) else None
 
-    def _open(self, place: int, index: int) -> FoundBlock | None:
-        """The block at `place`, if it has this index and decrypts."""
-        length = self._length(place)
-        end = place + BLOCK_OVERHEAD_BYTES + length
+    def _open(self, offset: int, index: int) -> FoundBlock | None:
+        """The block at `offset`, if it has this index and decrypts."""
+        length = self._length(offset)
+        end = offset + BLOCK_OVERHEAD_BYTES + length
         if length > MAX_BLOCK_BYTES or end > len(self._content) or index in self._found:
             return None
-        return self._decrypt(self._content[place], place, end, index)
+        return self._decrypt(self._content[offset], offset, end, index)
 
     def _decrypt(self, kind: int, begin: int, end: int, index: int) -> FoundBlock | None:
         try:

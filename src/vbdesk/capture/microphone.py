@@ -176,9 +176,9 @@ class FileMicrophone:
         self._frozen = frozen
 
     def _next(self, count: int) -> Frames:
-        heard = self._samples[self._position : self._position + count]
+        samples = self._samples[self._position : self._position + count]
         self._position += count
-        return np.concatenate([heard, np.zeros(count - len(heard), np.int16)])
+        return np.concatenate([samples, np.zeros(count - len(samples), np.int16)])
 
     def _play_by_itself(self, session: "FileStream") -> None:
         block_s = BLOCK_FRAMES / self._sample_rate / (self._pace or 1.0)

@@ -119,12 +119,12 @@ class _Listening:
 
     def _feed_enhancement(self, samples: Frames) -> None:
         self._second.append(samples)
-        heard = sum(map(len, self._second))
-        if heard < self._rate:
+        received = sum(map(len, self._second))
+        if received < self._rate:
             return
         self._seconds.append(frame_levels(np.concatenate(self._second), self._rate))
         self._second = []
-        self._since_hint_s += heard / self._rate
+        self._since_hint_s += received / self._rate
         if self._since_hint_s >= ENHANCEMENT_EVERY_S:
             self._since_hint_s = 0.0
             self.hint = detect_enhancement(np.concatenate(self._seconds))

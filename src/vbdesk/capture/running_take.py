@@ -95,7 +95,7 @@ class RunningTake:
         self._queue: queue.SimpleQueue[tuple[float, Block] | _Command | _Mark | _End] = queue.SimpleQueue()
         self._waiting: list[Frames] = []
         self._frames = 0
-        self._heard_frames = 0
+        self._received_frames = 0
         self._overflows = 0
         self._all_zero = True
         self._pauses: list[tuple[float, float]] = []  # begin, duration
@@ -246,12 +246,12 @@ class RunningTake:
             self.phase = RecordingPhase.RECORDING
             self._pauses.append((self.elapsed_s, self._clock.monotonic() - self._paused_at))
 
-    def _take_in(self, heard_at: float, block: Block) -> _End | None:
-        self._last_block = heard_at
+    def _take_in(self, received_at: float, block: Block) -> _End | None:
+        self._last_block = received_at
         if self._first_block is None:
-            self._first_block = heard_at
+            self._first_block = received_at
         else:
-            self._heard_frames += len(block.samples)
+            self._received_frames += len(block.samples)
         self._overflows += block.overflowed
         self._meter.feed(block.samples)
         samples = self._after_lead_in(block.samples)
@@ -299,7 +299,7 @@ class RunningTake:
         """Sound missing compared with the elapsed time, without the normal drift of two clocks."""
         if self._first_block is None:
             return 0.0
-        missing_s = self._last_block - self._first_block - self._heard_frames / self._rate
+        missing_s = self._last_block - self._first_block - self._received_frames / self._rate
         return missing_s if missing_s >= NOTICED_LOSS_S else 0.0
 
     def _described(self, end: _End, kept_frames: int) -> Take:

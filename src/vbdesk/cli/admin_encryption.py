@@ -20,8 +20,8 @@ def create_key(
     """Create a file with a random key, for the setting key_file. Keep a copy elsewhere: without it all data is lost."""
     from vbdesk.service.encryption.keys import create_key_file
 
-    place = file.expanduser().resolve()
-    if any((folder / "vbdesk.db").exists() for folder in place.parents):
+    file_path = file.expanduser().resolve()
+    if any((folder / "vbdesk.db").exists() for folder in file_path.parents):
         fail(
             _(
                 "{file} would be in the folder of a service. Keep the key apart from the data that it protects.",
@@ -29,7 +29,7 @@ def create_key(
             )
         )
     try:
-        key = create_key_file(place)
+        key = create_key_file(file_path)
     except FileExistsError:
         fail(_("There is a file already: {file}. It is left as it is; choose another name.", file=file))
     except OSError as error:

@@ -107,21 +107,21 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    place = desk_paths(data_dir)
+    paths = desk_paths(data_dir)
     with report_errors():
-        profile = named_profile(wanted, place)
+        profile = named_profile(wanted, paths)
         if profile.secrets == "session":
             fail(
                 _("The key of these recordings is kept by the open desk alone, so their log cannot be read."), ACT_FIRST
             )
-        vault = vault_of(profile, place)
+        vault = vault_of(profile, paths)
         key = retry_while_waiting(
             lambda: known_library_key(vault, profile), lambda said: say(translated(said), err=True)
         )
     if key is None:
         fail(_("The key to these recordings is not in the keyring, so their log cannot be read."), ACT_FIRST)
     known_key, mark = key, read_keyring(vault, profile.high_water_name, may_ask=False)
-    folder = library_folder(place.data, profile.profile_id)
+    folder = library_folder(paths.data, profile.profile_id)
     try:
         with copied_list(folder) as copy:
 

@@ -43,8 +43,8 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
     with _bundle_errors_reported(), report_errors():  # the desk may be open
-        place = desk_paths(data_dir)
-        known = named_profile(profile, place)
+        paths = desk_paths(data_dir)
+        known = named_profile(profile, paths)
         if known.secrets == "session":
             fail(
                 _(
@@ -53,7 +53,7 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
                 ),
                 4,
             )
-        vault = vault_of(known, place)
+        vault = vault_of(known, paths)
         say(retry_while_waiting(lambda: public_key(vault, known), lambda sentence: say(translated(sentence), err=True)))
 
 

@@ -193,28 +193,28 @@ def _of_profile(
     from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Credentials, RequestBudget
 
-    place = desk_paths(data_dir)
-    profile = named_profile(wanted, place)
-    known = vault or vault_of(profile, place)
+    paths = desk_paths(data_dir)
+    profile = named_profile(wanted, paths)
+    known = vault or vault_of(profile, paths)
     key = api_key(profile, known, environ)
     service = service_of(profile)
-    requests = requests_file(place, service, profile.account_id)
+    requests = requests_file(paths, service, profile.account_id)
     budget = budget or RequestBudget.of_plan(profile.plan, requests)
     with (
-        running(profile, place, known) as base_url,
+        running(profile, paths, known) as base_url,
         _connected(base_url, Credentials(profile.account_id, key), budget, profile.name, service) as connection,
     ):
         yield replace(connection, profile=profile, vault=known)
 
 
-def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
+def named_profile(wanted: str | None, paths: "DeskPaths") -> "Profile":
     """The profile with this name or id, the one in use if None; ends the command if there is none."""
     from vbdesk.client.environment import ACCOUNT, ADDRESS, KEY
     from vbdesk.outbox.library.opening import ProfileUnknown, find_profile
     from vbdesk.outbox.profiles.profiles import ProfileStore
 
     try:
-        return find_profile(ProfileStore(place.config), wanted)
+        return find_profile(ProfileStore(paths.config), wanted)
     except ProfileUnknown as error:
         names = ", ".join((ADDRESS, ACCOUNT, KEY))
         hint = "" if wanted else _("Or set {names}.", names=names)
@@ -241,7 +241,7 @@ def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.
     return key
 
 
-def vault_of(profile: "Profile", place: "DeskPaths") -> "Vault":
+def vault_of(profile: "Profile", paths: "DeskPaths") -> "Vault":
     """The vault of a profile; asks for this computer's passphrase if that opens it. Raises ServiceKeyMissing."""
     from vbdesk.outbox.profiles.app_lock import LockableVault
     from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
@@ -249,15 +249,15 @@ def vault_of(profile: "Profile", place: "DeskPaths") -> "Vault":
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     if profile.secrets == "passphrase":
-        return vault_of_passphrase(place.service)
+        return vault_of_passphrase(paths.service)
     unlocked = UnlockableVault()
-    if profile.secrets == "keyring" and ServiceKeyStore(place.service).lock_state() is not None:
-        unlocked.unlock(vault_of_passphrase(place.service))
+    if profile.secrets == "keyring" and ServiceKeyStore(paths.service).lock_state() is not None:
+        unlocked.unlock(vault_of_passphrase(paths.service))
         unlocked.replaces_keyring = True
     return LockableVault(KeyringVault(), unlocked)
 
 
-def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
+def local_service_key(paths: "DeskPaths", vault: "Vault") -> bytes:
     """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
     from vbdesk.outbox.profiles.app_lock import LockableVault
     from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
@@ -266,15 +266,15 @@ def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
 
     if isinstance(vault, EncryptedVault | LockableVault) and vault.service_key is not None:
         return vault.service_key
-    store = ServiceKeyStore(place.service)
+    store = ServiceKeyStore(paths.service)
     try:
         return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(translated(sentence), err=True)).key
     except PassphraseNeeded:
-        return vault_of_passphrase(place.service).service_key
+        return vault_of_passphrase(paths.service).service_key
 
 
 @contextmanager
-def running(profile: "Profile", place: "DeskPaths", vault: "Vault") -> Iterator[str]:
+def running(profile: "Profile", paths: "DeskPaths", vault: "Vault") -> Iterator[str]:
     """The address of the profile's service; a local one runs during the block.
 
     Raises:
@@ -286,7 +286,7 @@ def running(profile: "Profile", place: "DeskPaths", vault: "Vault") -> Iterator[
     if profile.base_url is not None:
         yield profile.base_url
         return
-    service = LocalService(place.service, local_service_key(place, vault))
+    service = LocalService(paths.service, local_service_key(paths, vault))
     try:
         yield service.start().base_url
     finally:
@@ -317,13 +317,13 @@ def _service(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
-def requests_file(place: "DeskPaths", service: str, account_id: str) -> "RequestFile":
+def requests_file(paths: "DeskPaths", service: str, account_id: str) -> "RequestFile":
     """Request journal shared by the commands of an account, so that a loop of them keeps within the plan."""
     from vbdesk.client.request_file import RequestFile
 
-    return RequestFile(account_file(place, "requests", service, account_id))
+    return RequestFile(account_file(paths, "requests", service, account_id))
 
 
-def account_file(place: "DeskPaths", folder: str, service: str, account_id: str) -> Path:
+def account_file(paths: "DeskPaths", folder: str, service: str, account_id: str) -> Path:
     """Path of an account's file; its name includes the service, since account ids are not globally unique."""
-    return place.data / folder / f"{quote(account_id, safe='')}@{quote(service, safe='')}.jsonl"
+    return paths.data / folder / f"{quote(account_id, safe='')}@{quote(service, safe='')}.jsonl"

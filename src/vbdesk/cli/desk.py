@@ -52,16 +52,16 @@ def _run(file: Path | None, profile: str | None, data_dir: Path | None, *, light
     from vbdesk.desk.shell.app import run
     from vbdesk.desk.shell.one_desk import AlreadyOpen
     from vbdesk.desk.ui.tokens import Scheme
-    from vbdesk.outbox.diagnostics.log_file import keep_log
+    from vbdesk.outbox.diagnostics.log_file import start_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
     if smoke:
         from vbdesk.cli.desk_smoke import run_smoke_test
 
         return run_smoke_test(scheme)
-    place = desk_paths(data_dir)
-    keep_log(place.data)
-    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    paths = desk_paths(data_dir)
+    start_log(paths.data)
+    ports = DeskPorts(data_dir=paths.data, config_dir=paths.config)
     try:
         return run(ports, scheme, profile, file=None if file is None else file.expanduser().absolute())
     except AlreadyOpen as open_already:

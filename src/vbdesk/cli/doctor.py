@@ -55,11 +55,11 @@ def doctor(
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing, ServiceKeyStore
     from vbdesk.outbox.profiles.vault import KeyringVault
 
-    place = desk_paths(data_dir)
-    ports = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
+    paths = desk_paths(data_dir)
+    ports = DeskPorts(paths.data, paths.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
     try:
         with suppress(ServiceKeyMissing, NotADirectoryError):  # the checklist names a file in place of a folder
-            ports.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
+            ports.passphrase_vault.replaces_keyring = ServiceKeyStore(paths.service).lock_state() is not None
         diagnosis = diagnose(ports, with_hosts=with_hosts, read_sounds=not quick)
     except OSError as error:
         if error.filename is None or disk_fault(error) is not None:  # a full disk is told by the program's entry
@@ -81,11 +81,11 @@ def doctor(
 
 def _show(diagnosis: "Diagnosis") -> None:
     """Print the computer first, then profile by profile."""
-    place: str | None = None
+    profile: str | None = None
     for finding in diagnosis.findings:
-        if finding.profile != place:
-            place = finding.profile
-            say("", translated(str(place)))
+        if finding.profile != profile:
+            profile = finding.profile
+            say("", translated(str(profile)))
         say(*finding_lines(_MARKS[finding.health], finding.topic, finding.sentence))
     to_repair = sum(_MARKS[finding.health] == REPAIR for finding in diagnosis.findings)
     if to_repair:

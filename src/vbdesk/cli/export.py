@@ -272,7 +272,7 @@ def _read(
     with open_client(profile, data_dir) as connection:
         used = connection.profile
         source = RecordSource.of(connection.base_url if used is None else used.base_url, connection.account_id)
-        jobs = connection.client.jobs if results is None else _KeptJobs(results, connection.client.jobs)
+        jobs = connection.client.jobs if results is None else _StoredJobs(results, connection.client.jobs)
         records = [
             read_subject(
                 group_id,
@@ -295,7 +295,7 @@ def _with_results(records: "list[SubjectRecord]") -> "list[SubjectRecord]":
     return [record for record in records if record.finished]
 
 
-class _KeptJobs:
+class _StoredJobs:
     """Reads jobs from a folder of results if they are there, else from the service; ended jobs never change."""
 
     def __init__(self, folder: Path, others: "JobReader") -> None:
@@ -304,14 +304,14 @@ class _KeptJobs:
         from vbdesk.json_lines import JsonLinesFile
 
         with exclusive_lock(folder / ".lock"):  # a synchronisation may be running
-            self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
+            self._jobs = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
     def get(self, job_id: str) -> "Job":
         from vbdesk.contract.jobs import Job
 
-        kept = self._kept.get(job_id)
-        return self._others.get(job_id) if kept is None else Job.model_validate(kept)
+        line = self._jobs.get(job_id)
+        return self._others.get(job_id) if line is None else Job.model_validate(line)
 
 
 class _Progress:

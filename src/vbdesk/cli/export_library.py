@@ -93,14 +93,14 @@ def _library(
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
     from vbdesk.outbox.profiles.vault import VaultError
 
-    place = desk_paths(data_dir)
-    known = named_profile(profile, place)
-    folder = library_folder(place.data, known.profile_id)
+    paths = desk_paths(data_dir)
+    known = named_profile(profile, paths)
+    folder = library_folder(paths.data, known.profile_id)
     if known.secrets == "session" or not (folder / "library.sqlite").exists():
         yield None
         return
     try:
-        library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
+        library = LockedLibrary(known, folder, vault or vault_of(known, paths), part=AuditPart.COMMAND_LINE)
     except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
         say(_(otherwise, reason=translated(error)), err=True)
         yield None

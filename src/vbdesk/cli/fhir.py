@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import USAGE, AsJson, DataDir, ProfileName, report_errors
-from vbdesk.cli.fhir_login import login_place, stored_login
+from vbdesk.cli.fhir_login import login_vault, stored_login
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.language import N_, _, message, translated
 
@@ -50,7 +50,7 @@ def login(
     if client_id is None and (key is not None or key_id or token_url or scope):
         fail(_("--key, --key-id, --token-url and --scope go with --client-id."), USAGE)
     with report_errors():
-        vault, name = login_place(profile, data_dir)
+        vault, name = login_vault(profile, data_dir)
         try:
             base = fhir_address(address)
             if user is not None:
@@ -99,7 +99,7 @@ def logout(profile: ProfileName = None, data_dir: DataDir = None) -> None:
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
     with report_errors():
-        vault, name = login_place(profile, data_dir)
+        vault, name = login_vault(profile, data_dir)
         retry_while_waiting(lambda: vault.delete(name), lambda sentence: say(translated(sentence), err=True))
     say(_("No login to a FHIR server is stored any more."))
 

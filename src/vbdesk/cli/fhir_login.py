@@ -16,14 +16,14 @@ LOGIN_NAME = "fhir-login"
 """Name in the keyring for an account of the environment, which has no profile."""
 
 
-def login_place(profile: str | None, data_dir: Path | None) -> "tuple[Vault, str]":
+def login_vault(profile: str | None, data_dir: Path | None) -> "tuple[Vault, str]":
     """Where the login is stored: a vault, and the name in it. Ends the command if it is stored nowhere."""
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     if profile is None and names_account():
         return KeyringVault(), LOGIN_NAME
-    place = desk_paths(data_dir)
-    known = named_profile(profile, place)
+    paths = desk_paths(data_dir)
+    known = named_profile(profile, paths)
     if known.secrets == "session":
         fail(
             _(
@@ -33,7 +33,7 @@ def login_place(profile: str | None, data_dir: Path | None) -> "tuple[Vault, str
             ),
             ACT_FIRST,
         )
-    return vault_of(known, place), known.fhir_login_name
+    return vault_of(known, paths), known.fhir_login_name
 
 
 def stored_login(profile: str | None, data_dir: Path | None) -> "StoredLogin | None":
@@ -41,7 +41,7 @@ def stored_login(profile: str | None, data_dir: Path | None) -> "StoredLogin | N
     from vbdesk.client.fhir import StoredLogin
     from vbdesk.outbox.profiles.vault import VaultMissing, retry_while_waiting
 
-    vault, name = login_place(profile, data_dir)
+    vault, name = login_vault(profile, data_dir)
     try:
         secret = retry_while_waiting(lambda: vault.get(name), lambda sentence: say(sentence, err=True))
     except VaultMissing:

@@ -43,16 +43,16 @@ def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | No
     from vbdesk.outbox.profiles.profiles import library_folder
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    place = desk_paths(data_dir)
+    paths = desk_paths(data_dir)
     with report_errors():
-        profile = named_profile(wanted, place)
+        profile = named_profile(wanted, paths)
         if profile.secrets == "session":
             fail(
                 _("The key to the recordings of {name} is only in the desk, while it is open.", name=profile.name),
                 ACT_FIRST,
             )
-        known = vault or vault_of(profile, place)
-        folder = library_folder(place.data, profile.profile_id)
+        known = vault or vault_of(profile, paths)
+        folder = library_folder(paths.data, profile.profile_id)
         try:
             library = retry_while_waiting(
                 lambda: LockedLibrary(profile, folder, known, part=AuditPart.COMMAND_LINE),

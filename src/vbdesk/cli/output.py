@@ -177,18 +177,18 @@ def _broken(cell: str, width: int) -> list[str]:
     if _width(cell) <= width or " " not in cell.strip():
         return [cell]
     words = cell.split(" ")
-    kept = words[0] + "".join(
-        (_KEPT if _has_digit(before) or _has_digit(word) else " ") + word for before, word in pairwise(words)
+    unbroken = words[0] + "".join(
+        (_NO_BREAK_SPACE if _has_digit(before) or _has_digit(word) else " ") + word for before, word in pairwise(words)
     )
-    lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
-    return [line.replace(_KEPT, " ") for line in lines] or [""]
+    lines = textwrap.wrap(unbroken, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK_SPACE, " ") for line in lines] or [""]
 
 
 def _has_digit(word: str) -> bool:
     return any(sign.isdigit() for sign in word)
 
 
-_KEPT = "\N{NO-BREAK SPACE}"
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _NARROWEST = 20
 
 

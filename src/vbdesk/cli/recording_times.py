@@ -109,7 +109,7 @@ def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:
             decided += _is_decided(library, item, choice, is_named=is_named)
     finally:
         if times:
-            say(_kept_sentence(decided), err=True)
+            say(_decided_sentence(decided), err=True)
 
 
 def _chosen(
@@ -145,7 +145,7 @@ def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, 
     return True
 
 
-def _kept_sentence(decided: int) -> str:
+def _decided_sentence(decided: int) -> str:
     if not decided:
         return _("No time of a recording was decided.")
     return ngettext(
@@ -160,7 +160,7 @@ def _decide(library: "Library", item: "RecordingItem", choice: DecidedTime) -> N
     from vbdesk.outbox.library.states import OutboxState
 
     if choice is TimeChoice.KEEP or (choice is TimeChoice.CLOCK and item.original_time is None):
-        library.keep_recorded_at(item.take_id)
+        library.confirm_recorded_at(item.take_id)
     elif choice is TimeChoice.CLOCK:
         library.restore_recorded_at(item.take_id)
     elif choice is TimeChoice.SUGGESTED:

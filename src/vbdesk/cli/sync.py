@@ -101,7 +101,7 @@ def sync(
     report: dict[str, Any] = {}
     budget: RequestBudget | None = None
     if send and (profile is not None or not names_account()):
-        _keep_log(data_dir)
+        _start_log(data_dir)
         report["sent"], budget = send_waiting(
             profile,
             data_dir,
@@ -130,11 +130,11 @@ def status_of_report(sent: "Mapping[str, Any]") -> int:
     return REFUSED if sent.get("unsettled") or sent.get("attention") else 0
 
 
-def _keep_log(data_dir: Path | None) -> None:
+def _start_log(data_dir: Path | None) -> None:
     from vbdesk.cli.paths import desk_paths
-    from vbdesk.outbox.diagnostics.log_file import keep_log
+    from vbdesk.outbox.diagnostics.log_file import start_log
 
-    keep_log(desk_paths(data_dir).data, on_terminal=False)
+    start_log(desk_paths(data_dir).data, on_terminal=False)
 
 
 class SyncOutcome(NamedTuple):
@@ -177,7 +177,7 @@ def send_waiting(
     from vbdesk.outbox.sync.request_journal import SharedRequestJournal, StoredRequestJournal
     from vbdesk.outbox.sync.sync_worker import SyncWorker
 
-    place = desk_paths(data_dir)
+    paths = desk_paths(data_dir)
     with locked_library(profile, data_dir, vault) as held:
         while held.library.trash.destroy_due():
             pass
@@ -192,10 +192,10 @@ def send_waiting(
         if held.library.settings().retention.rule is RetentionRule.AFTER_RESULT:
             _compare_voices(held.library)  # else the desk does it: their sound stays
         key = api_key(held.profile, held.vault)
-        of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
+        of_commands = requests_file(paths, service_of(held.profile), held.profile.account_id)
         requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
-        with running(held.profile, place, held.vault) as base_url:
+        with running(held.profile, paths, held.vault) as base_url:
             sync_worker = SyncWorker(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
@@ -206,7 +206,7 @@ def send_waiting(
         while retention.step(None):  # sounds that are deleted directly after their result
             pass
         if held.library.erasures is not None:
-            _erase_at_service(held, place.service, local_service_key(place, held.vault))
+            _erase_at_service(held, paths.service, local_service_key(paths, held.vault))
         requests.leave_library()
         return SyncOutcome(report, budget)
 

@@ -105,7 +105,7 @@ class ResultFolder:
         self._state["groups"][group_id] = {"mark": mark, "jobs": jobs}
         self._write_state()
 
-    def keep_groups(self, group_ids: Iterable[str]) -> None:
+    def remove_other_groups(self, group_ids: Iterable[str]) -> None:
         """Forget all groups but these; their jobs stay."""
         gone = set(self._state["groups"]) - set(group_ids)
         for group_id in gone:

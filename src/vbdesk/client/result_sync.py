@@ -70,10 +70,10 @@ class _Run:
     """One synchronisation."""
 
     def __init__(
-        self, client: Client, kept: ResultFolder, on_job: Callable[[Job], None] | None, cancel: CancelFlag | None
+        self, client: Client, folder: ResultFolder, on_job: Callable[[Job], None] | None, cancel: CancelFlag | None
     ) -> None:
         self._client = client
-        self._kept = kept
+        self._folder = folder
         self._on_job = on_job
         self._cancel = cancel
         self.new = 0
@@ -84,9 +84,9 @@ class _Run:
         found = list(self._client.groups.all())
         for group in found:
             mark = _mark(group)
-            if self._kept.mark_of(group.group_id) != mark:
+            if self._folder.mark_of(group.group_id) != mark:
                 self.group(group.group_id, mark)
-        self._kept.keep_groups(group.group_id for group in found)
+        self._folder.remove_other_groups(group.group_id for group in found)
         self._jobs()
 
     def group(self, group_id: str, mark: str | None) -> None:
@@ -97,11 +97,11 @@ class _Run:
             members[item.job_id] = item.recorded_at
             # the list of a group need not show that a job has failed: read the job itself
             ended &= self._fetch(item.job_id)
-        self._kept.set_group(group_id, members, mark if ended else None)
+        self._folder.set_group(group_id, members, mark if ended else None)
 
     def _jobs(self) -> None:
         """The account's jobs, newest first, down to where an earlier synchronisation was complete."""
-        known_until, complete_until = self._kept.complete_until, None
+        known_until, complete_until = self._folder.complete_until, None
         for item in self._client.jobs.all():
             if known_until is not None and item.created_at < known_until - LATE_COMERS:
                 break
@@ -111,11 +111,11 @@ class _Run:
                 self.unfinished.add(item.job_id)
                 complete_until = item.created_at
         if complete_until is not None:
-            self._kept.complete_until = complete_until
+            self._folder.complete_until = complete_until
 
     def _fetch(self, job_id: str) -> bool:
         """Store a job if it has ended; False if it has not."""
-        if self._kept.has(job_id):
+        if self._folder.has(job_id):
             return True
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled
@@ -126,7 +126,7 @@ class _Run:
         if not job.status.terminal:
             self.unfinished.add(job_id)
             return False
-        self._kept.add(job)
+        self._folder.add(job)
         self.new += 1
         if self._on_job is not None:
             self._on_job(job)

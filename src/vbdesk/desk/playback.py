@@ -58,7 +58,7 @@ class Playback(QObject):
         self._playing = False
         self._ready = False
         self._part: TrimRange | None = None
-        self._heard: list[Callable[[], None]] = []  # of the recording loaded last; empty once it was called
+        self._on_played: list[Callable[[], None]] = []  # of the recording loaded last; empty once it was called
         self._reported_s = self.seconds = 0.0
         self._position_timer = QTimer(self)
         self._position_timer.setInterval(_POSITION_MS)
@@ -74,18 +74,18 @@ class Playback(QObject):
         """The last known position."""
         return self._reported_s
 
-    def load(self, read: Callable[[], TakeAudio], heard: Callable[[], None] | None = None) -> None:
+    def load(self, read: Callable[[], TakeAudio], on_played: Callable[[], None] | None = None) -> None:
         """Load the recording that `read` returns.
 
         Args:
             read: may block; its error is reported by `failed`.
-            heard: called once, in a task, when playback first starts.
+            on_played: called once, in a task, when playback first starts.
         """
         self._wanted += 1
         wanted = self._wanted
         self._stop_looking()
         self._ready, self._part, self._reported_s, self.seconds = False, None, 0.0, 0.0
-        self._heard = [] if heard is None else [heard]
+        self._on_played = [] if on_played is None else [on_played]
 
         def work(context: TaskContext) -> tuple[int, Loaded]:
             audio = read()
@@ -108,8 +108,10 @@ class Playback(QObject):
             return
         self._playing = True
         self.playing_changed.emit(True)
-        wanted, heard = self._wanted, self._heard
-        self._tasks.start(lambda context: self._play(wanted, heard), self._on_started, self._on_failed, name="playback")
+        wanted, on_played = self._wanted, self._on_played
+        self._tasks.start(
+            lambda context: self._play(wanted, on_played), self._on_started, self._on_failed, name="playback"
+        )
 
     def show_part(self, part: TrimRange) -> None:
         """Limit playback to `part`, unless the cursor is moved outside."""
@@ -140,7 +142,7 @@ class Playback(QObject):
             self._player = self._make_player()
         return self._player
 
-    def _play(self, wanted: int, heard: list[Callable[[], None]]) -> None:
+    def _play(self, wanted: int, on_played: list[Callable[[], None]]) -> None:
         with self._lock:
             if not self._plays(wanted):
                 return
@@ -148,7 +150,7 @@ class Playback(QObject):
             player.play()
             if not self._plays(wanted):
                 player.pause()
-            note = heard.pop() if heard else None
+            note = on_played.pop() if on_played else None
         if note is not None:
             note()
 

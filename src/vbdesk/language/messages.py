@@ -41,7 +41,7 @@ class Message(str):
         """The message with its English text."""
         everything = {
             **({} if amount is None else {"count": amount}),
-            **{name: _kept(each) for name, each in (fields or {}).items()},
+            **{name: _stored_value(each) for name, each in (fields or {}).items()},
         }
         chosen = template if many is None or amount == 1 else many
         made = super().__new__(cls, " ".join(parts) if parts else filled(chosen, everything, ENGLISH))
@@ -78,7 +78,7 @@ def plural_message(one: str, many: str, count: int, /, **fields: object) -> Mess
 
 def joined(*sentences: str | BaseException) -> Message:
     """Several whole sentences, or the sentences of errors, one after the other; empty ones are left out."""
-    texts = [_kept(each) for each in sentences]
+    texts = [_stored_value(each) for each in sentences]
     parts = tuple(each if isinstance(each, Message) else literal(str(each)) for each in texts if each)
     return parts[0] if len(parts) == 1 else Message.make("", parts=parts)
 
@@ -90,7 +90,7 @@ def literal(text: str) -> Message:
 
 def message_of(error: BaseException) -> Message:
     """What an error says, with its template and fields if it was made of a message."""
-    text = _kept(error)
+    text = _stored_value(error)
     return text if isinstance(text, Message) else literal(str(text))
 
 
@@ -99,14 +99,14 @@ def translated(text: object) -> str:
 
     A plain text is looked up as it is, so that constants and older stored sentences are translated, too.
     """
-    text = _kept(text)
+    text = _stored_value(text)
     if isinstance(text, Message):
         return text.translated()
     plain = str(text)
     return catalog(current().name).gettext(plain) if plain else plain
 
 
-def _kept(value: object) -> object:
+def _stored_value(value: object) -> object:
     """A field; an error as its text, since its traceback must not be kept."""
     if not isinstance(value, BaseException):
         return value

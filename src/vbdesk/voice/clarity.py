@@ -98,15 +98,15 @@ def _window_starts(sample_count: int, activity: SpeechActivity, rules: ClarityRu
     part_count = max(1, min(rules.max_windows, int(length_s // rules.window_s)))
     times_s = np.arange(0.05, length_s, 0.1)
     speech = activity.covers(times_s) & ~activity.is_sustained_at(times_s)
-    spoken_before = np.concatenate([[0], np.cumsum(speech)]) / 10
+    speech_before = np.concatenate([[0], np.cumsum(speech)]) / 10
     starts = []
     for part in range(part_count):
         last_s = (part + 1) * length_s / part_count - rules.window_s
         candidates = np.arange(part * length_s / part_count, max(last_s, 0) + 0.05, 0.5)
         ends = np.minimum(((candidates + rules.window_s) * 10).astype(int), len(speech))
-        spoken_s = spoken_before[ends] - spoken_before[(candidates * 10).astype(int)]
-        if spoken_s.max() >= rules.min_speech_s:
-            starts.append(int(candidates[spoken_s.argmax()] * ANALYSIS_RATE))
+        speech_s = speech_before[ends] - speech_before[(candidates * 10).astype(int)]
+        if speech_s.max() >= rules.min_speech_s:
+            starts.append(int(candidates[speech_s.argmax()] * ANALYSIS_RATE))
     return starts
 
 

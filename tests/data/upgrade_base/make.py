@@ -118,8 +118,8 @@ class Filler:
         if "uploading" in steps:
             self.queue.begin_upload(event)
         if "submitted" in steps:
-            self.queue.keep_digest(event, hashlib.sha256(name.encode()).hexdigest())
-            self.queue.keep_upload(event, f"upload-{name}")
+            self.queue.store_digest(event, hashlib.sha256(name.encode()).hexdigest())
+            self.queue.store_upload(event, f"upload-{name}")
             self.queue.mark_asked(self.event(take_id), NOW, 86400)
             self.queue.mark_taken(self.event(take_id), f"job-{name}")
         for step in steps[3:]:
@@ -154,11 +154,11 @@ def fill_ward(library: Library, result: bytes, trajectory: bytes, folder: Path) 
         trash_days=30,
         detail=SubjectDetail.BIRTH_YEAR,
     )
-    library.letterhead.keep(Letterhead("Praxis am Markt", ("Markt 1", "Example"), LOGO))
+    library.letterhead.store(Letterhead("Praxis am Markt", ("Markt 1", "Example"), LOGO))
     notes = library.subject_notes
-    notes.keep("ward4-0001", SubjectNote("Hoarse since May.", ("left-handed", "study-7"), "", "1961"))
-    notes.keep("ward4-0002", SubjectNote("", (), "Ayşe Yılmaz", "1975", SpokenLanguage("tr", False), "tr", "de"))
-    notes.keep("ward4-0003", SubjectNote("", ("study-7",), "مريم", "", SpokenLanguage("ar", True), "ar", "ar"))
+    notes.store("ward4-0001", SubjectNote("Hoarse since May.", ("left-handed", "study-7"), "", "1961"))
+    notes.store("ward4-0002", SubjectNote("", (), "Ayşe Yılmaz", "1975", SpokenLanguage("tr", False), "tr", "de"))
+    notes.store("ward4-0003", SubjectNote("", ("study-7",), "مريم", "", SpokenLanguage("ar", True), "ar", "ar"))
     consents = library.consents
     asked: dict[str, Any] = {"wording": "3.1", "asked_by": "Dr Example", "at": DAY}
     ends = NOW + timedelta(days=300)
@@ -194,7 +194,7 @@ def fill_ward(library: Library, result: bytes, trajectory: bytes, folder: Path) 
     open_end = fill.take("asked without answer", "ward4-0003")
     library.queue(open_end)
     fill.queue.begin_upload(fill.event(open_end))
-    fill.queue.keep_upload(fill.event(open_end), "upload-asked")
+    fill.queue.store_upload(fill.event(open_end), "upload-asked")
     fill.queue.mark_asked(fill.event(open_end), NOW, 3600, says_language=True)
     for fix in (Fix.TRY_AGAIN, Fix.SEND_AGAIN, Fix.CHANGE_TARGET):
         stopped = fill.take(f"stopped {fix.value}")
@@ -215,7 +215,7 @@ def fill_ward(library: Library, result: bytes, trajectory: bytes, folder: Path) 
     library.discard(other("trashed with result"))
     library.discard(fill.take("trashed"))
     library.discard(fill.take("deleted for good"), at_once=True)
-    library.responses.keep("credits", b'{"credits": 412}')
+    library.responses.store("credits", b'{"credits": 412}')
     library.responses.keep_trajectory("ward4-0001", trajectory)
     return fill
 

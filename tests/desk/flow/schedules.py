@@ -133,7 +133,7 @@ class Course(AskedRead[Value]):
 class Question(Course):
     """A read of a question: its snapshot is not kept."""
 
-    kept = False
+    cached = False
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def test_a_change_is_one_row_and_few_statements(shelf, open_outbox, workspace, s
     with workspace.library.store.changing():
         workspace.library.store.update(takes[20], {"group_id": "ward4-9999"})
     settled()
-    assert table.row(table.place_of(takes[20])).item.group_id == "ward4-9999"
+    assert table.row(table.index_of(takes[20])).item.group_id == "ward4-9999"
     assert set(told) == {1}
     assert guard.statements - before <= 40
 

@@ -23,9 +23,9 @@ from vbdesk.desk.cohort.group_view_model import flagged_text
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.cohort.view_model import CohortRead
-from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.subject_data.subject_list import STORED_AS, AtService, StoredList
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.response_cache import KEPT_COHORT, ResponseCache
+from vbdesk.outbox.library.response_cache import STORED_COHORT, ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
@@ -180,7 +180,7 @@ def listed(workspace, network, trajectory_answer):
             answer = copy.deepcopy(trajectory_answer) | {"group_id": group_id}
             network.trajectories[group_id] = [answer]
         groups = {group_id: AtService(NOW, 14, 14) for group_id in group_ids}
-        ResponseCache(workspace.library.store).keep(KEPT_AS, KeptList([], groups, {}, NOW).to_json())
+        ResponseCache(workspace.library.store).store(STORED_AS, StoredList([], groups, {}, NOW).to_json())
 
     return make
 
@@ -261,7 +261,7 @@ def test_an_erased_subject_leaves_the_cohort_even_while_its_history_is_read(
         erase_subject(workspace.library, group_id)
     erased.set()
     qtbot.waitUntil(lambda: not page.view_model.service.busy and not workspace.tasks.busy)
-    kept = workspace.library.responses.read(KEPT_COHORT)
+    kept = workspace.library.responses.read(STORED_COHORT)
     assert kept is not None and from_json(kept[0])[0] == {}
     assert workspace.results.trajectory_times() == {}
     qtbot.waitUntil(lambda: keys(page) == [])
@@ -280,7 +280,7 @@ def test_a_service_that_goes_away_leaves_what_is_known(listed, network, open_pag
 def test_subjects_are_chosen_by_tag_and_search(shelf, workspace, open_page, pulse_job, stress_job, qtbot):
     shelf.put("a-1", OutboxState.DONE, job=pulse_job)
     shelf.put("b-1", OutboxState.DONE, job=stress_job)
-    SubjectNotes(workspace.library.store).keep("b-1", SubjectNote(tags=("ENT",)))
+    SubjectNotes(workspace.library.store).store("b-1", SubjectNote(tags=("ENT",)))
     page = open_page(2)
     qtbot.waitUntil(page.tag.isVisible)
     page.tag.setCurrentText("ENT")

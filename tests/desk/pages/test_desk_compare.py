@@ -268,7 +268,7 @@ def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, 
     read_twice = threading.Event()
     monkeypatch.setattr(workspace.library, "audio", lambda take_id: read_twice.wait(HANGS_S) and read(take_id))
     here = PairRead.here
-    monkeypatch.setattr(PairRead, "here", lambda *given: reads.append(given[0].heard) or here(*given))
+    monkeypatch.setattr(PairRead, "here", lambda *given: reads.append(given[0].sound_facts) or here(*given))
     for side in model.playback.sides:
         side.loaded.connect(lambda _, side=side: loaded.append(side))
     model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))

@@ -25,7 +25,7 @@ def use(workspace, policy, **more):
 
 def cells(page, take_id):
     table = page.view_model.table
-    return table.row(table.place_of(take_id)).cells
+    return table.row(table.index_of(take_id)).cells
 
 
 def notes(row):
@@ -87,7 +87,7 @@ def test_the_subject_table_says_which_recordings_have_none(subject_page, workspa
     page = subject_page
     assert page.consent_line.sentence.text() == "No consent noted."
     assert all("No consent noted." in notes(row) for row in page.view_model.reading.rows)
-    workspace.library.subject_notes.keep(SUBJECT, SubjectNote(prompts="de"))
+    workspace.library.subject_notes.store(SUBJECT, SubjectNote(prompts="de"))
     page.consent_line.button.click()
     page.consent_card.kind.option(ConsentKind.RESEARCH.value).click()
     page.consent_card.give_button.click()

@@ -48,7 +48,7 @@ def choose(page, *take_ids):
     page.list.clearSelection()
     flag = page.list.selectionModel().SelectionFlag
     for take_id in take_ids:
-        index = page.view_model.table.index(page.view_model.table.place_of(take_id), 0)
+        index = page.view_model.table.index(page.view_model.table.index_of(take_id), 0)
         page.list.selectionModel().select(index, flag.Select | flag.Rows)
 
 
@@ -58,7 +58,7 @@ def trash_all(page, qtbot, take_ids):
     press(qtbot, page.bar.button("delete"))
     qtbot.waitUntil(page.undo.isVisible)
     press(qtbot, page.segment.option("trash"))
-    qtbot.waitUntil(lambda: page.view_model.table.place_of(take_ids[0]) is not None)
+    qtbot.waitUntil(lambda: page.view_model.table.index_of(take_ids[0]) is not None)
 
 
 def press(qtbot, button):

@@ -53,8 +53,8 @@ def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
     model.show()
     qtbot.waitUntil(lambda: [row.key for row in model.data.rows] == ["ward4-1"])
     with both_of(workspace.library.subject_notes, "keep"):
-        model.keep_note("ward4-1", SubjectNote("Hoarse since May."))
-        model.keep_note("ward4-1", SubjectNote("Hoarse since June."))
+        model.store_note("ward4-1", SubjectNote("Hoarse since May."))
+        model.store_note("ward4-1", SubjectNote("Hoarse since June."))
     assert workspace.library.subject_notes.note_of("ward4-1").text == "Hoarse since June."
 
 
@@ -143,7 +143,7 @@ def test_tags_and_names_stored_at_one_time_keep_each_other(workspace):
     notes = workspace.library.subject_notes
     tags = [f"tag {number}" for number in range(6)]
     changes = [lambda tag=tag: notes.tag_many(["ward4-1", tag.replace(" ", "-")], [tag], added=True) for tag in tags]
-    assert at_once(*changes, lambda: notes.keep_alias("ward4-1", "Müller"), notes.all) == []
+    assert at_once(*changes, lambda: notes.store_alias("ward4-1", "Müller"), notes.all) == []
     for known in (notes, SubjectNotes(workspace.library.store)):
         assert set(known.note_of("ward4-1").tags) == set(tags)
         assert known.note_of("ward4-1").alias == "Müller"

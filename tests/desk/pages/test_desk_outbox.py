@@ -17,7 +17,7 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 
 def cells(page, take_id):
     table = page.view_model.table
-    return table.row(table.place_of(take_id)).cells
+    return table.row(table.index_of(take_id)).cells
 
 
 def estimate(page, take_id):

@@ -27,7 +27,7 @@ S = OutboxState
 def choose(page, *take_ids):
     page.list.clearSelection()
     for take_id in take_ids:
-        index = page.view_model.table.index(page.view_model.table.place_of(take_id), 0)
+        index = page.view_model.table.index(page.view_model.table.index_of(take_id), 0)
         page.list.selectionModel().select(
             index, page.list.selectionModel().SelectionFlag.Select | page.list.selectionModel().SelectionFlag.Rows
         )

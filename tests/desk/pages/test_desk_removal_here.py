@@ -79,7 +79,7 @@ def choose(page, *take_ids):
     page.list.clearSelection()
     flag = page.list.selectionModel().SelectionFlag
     for take_id in take_ids:
-        index = page.view_model.table.index(page.view_model.table.place_of(take_id), 0)
+        index = page.view_model.table.index(page.view_model.table.index_of(take_id), 0)
         page.list.selectionModel().select(index, flag.Select | flag.Rows)
 
 
@@ -87,7 +87,7 @@ def destroy_from_trash(page, take_id, qtbot):
     """Choose a deleted recording in the trash and destroy it."""
     qtbot.waitUntil(lambda: page.undo.isVisible())
     page.segment.option("trash").click()
-    qtbot.waitUntil(lambda: page.view_model.table.place_of(take_id) is not None)
+    qtbot.waitUntil(lambda: page.view_model.table.index_of(take_id) is not None)
     choose(page, take_id)
     page.bar.button("destroy").click()
     assert "here and at the service on this computer" in page.notice.text()

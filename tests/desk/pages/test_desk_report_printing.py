@@ -79,7 +79,7 @@ PAGE = bytes.fromhex(
 @pytest.fixture
 def result_page(shelf, service, workspace, pulse_job, qtbot):
     """The result of subject a-1, who has a name here."""
-    workspace.library.subject_notes.keep("a-1", SubjectNote(alias=NAME))
+    workspace.library.subject_notes.store("a-1", SubjectNote(alias=NAME))
     take_id = shelf.put("a-1", OutboxState.DONE, job=pulse_job)
     page = ResultPage(workspace.flow)
     qtbot.addWidget(page)

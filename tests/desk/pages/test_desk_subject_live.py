@@ -322,7 +322,7 @@ def test_a_report_shows_the_newest_recording_or_the_course(shown, tmp_path, qtbo
 
 @pytest.mark.parametrize("ticked", [False, True])
 def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, workspace, tmp_path, qtbot, ticked):
-    workspace.library.subject_notes.keep(SUBJECT, SubjectNote(alias="Übung 7", detail="1956"))
+    workspace.library.subject_notes.store(SUBJECT, SubjectNote(alias="Übung 7", detail="1956"))
     card = choose(shown, "pdf", tmp_path)
     assert card.name.isVisible()
     assert not card.name.isChecked()

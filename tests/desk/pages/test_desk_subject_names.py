@@ -20,7 +20,7 @@ WORDS = f"{NAME} · 1956"
 
 @pytest.fixture
 def named(workspace):
-    workspace.library.subject_notes.keep(SUBJECT, SubjectNote("Hoarse.", (), "مريم", "1956"))
+    workspace.library.subject_notes.store(SUBJECT, SubjectNote("Hoarse.", (), "مريم", "1956"))
 
 
 @pytest.fixture

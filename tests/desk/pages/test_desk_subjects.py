@@ -12,7 +12,7 @@ from patience import HANGS_S
 from vbdesk.clock import utc_now
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.shell.opened_results import OpenedResults
-from vbdesk.desk.subject_data.subject_list import KEPT_AS
+from vbdesk.desk.subject_data.subject_list import STORED_AS
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.theme import Theme
@@ -33,7 +33,7 @@ def names(page):
 
 def cell(page, group_id, column):
     table = page.view_model.table
-    return table.row(table.place_of(group_id)).cells[column].text
+    return table.row(table.index_of(group_id)).cells[column].text
 
 
 def test_subjects_of_this_computer_and_of_the_service_are_one_list(shelf, network, open_page, pulse_job):
@@ -85,7 +85,7 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     open_page(2)
     kept = ResponseCache(workspace.library.store)
-    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
+    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(STORED_AS) or (b"",))[0])
     network.up = False
     again = SubjectsPage(workspace.flow)
     qtbot.addWidget(again)
@@ -103,14 +103,14 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
     first = open_page(2)
     kept = ResponseCache(workspace.library.store)
-    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
+    qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(STORED_AS) or (b"",))[0])
     first.view_model.leave()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     network.up = False
     begun, changed, read = threading.Event(), threading.Event(), workspace.library.responses.read
 
     def late(name):
-        if name == KEPT_AS:
+        if name == STORED_AS:
             begun.set()
             assert changed.wait(HANGS_S)
         return read(name)
@@ -125,7 +125,7 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     changed.set()
     qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    assert b"ward4-0168" in kept.read(KEPT_AS)[0]
+    assert b"ward4-0168" in kept.read(STORED_AS)[0]
 
 
 def test_a_cached_list_that_cannot_be_read_is_told_and_the_subjects_are_listed(
@@ -200,7 +200,7 @@ def test_a_note_and_tags_are_written_by_keyboard_and_found(network, open_page, w
 def test_language_and_second_language_are_noted_with_the_subject_and_shown_again(network, open_page, workspace, qtbot):
     network.add_group("ward4-0001")
     spoken = SpokenLanguage("pt-BR", second_language=False)
-    workspace.library.subject_notes.keep("ward4-0001", SubjectNote(spoken=spoken))
+    workspace.library.subject_notes.store("ward4-0001", SubjectNote(spoken=spoken))
     page = open_page(1)
     page.list.acted.emit("ward4-0001")
     note = page.note
@@ -267,7 +267,7 @@ def test_a_click_opens_a_subject(network, open_page, asked, qtbot):
 def test_several_subjects_get_and_lose_tags_at_once(shelf, workspace, open_page, qtbot):
     for name in ("ward4-0001", "ward4-0002", "ward4-0003"):
         shelf.put(name, OutboxState.CHECKED)
-    workspace.library.subject_notes.keep("ward4-0001", SubjectNote("Hoarse since May.", ("ENT",)))
+    workspace.library.subject_notes.store("ward4-0001", SubjectNote("Hoarse since May.", ("ENT",)))
     page = open_page(3)
     qtbot.waitUntil(lambda: page.view_model.note_of("ward4-0001").tags == ("ENT",))
     page.list.setFocus()

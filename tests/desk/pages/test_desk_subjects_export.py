@@ -37,7 +37,7 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
 def test_a_selection_becomes_one_report_with_the_letterhead(
     shelf, service, open_listed, pulse_job, workspace, tmp_path, qtbot
 ):
-    workspace.library.letterhead.keep(Letterhead("Praxis am Markt", ("Markt 1",)))
+    workspace.library.letterhead.store(Letterhead("Praxis am Markt", ("Markt 1",)))
     shelf.put("a-1", OutboxState.DONE, job=pulse_job)
     shelf.put("b-1")
     page = open_listed(SubjectsPage, 2)

@@ -245,7 +245,7 @@ def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one
     rules(ConsentPolicy.REQUIRED, asked_by="Nurse Adler", valid_days=365)
     view = listed(user, speech_file, tmp_path, "a-1", "a-1", "b-2", "Übung 7", "--")
     card, notes = view.consent, user.workspace.library.subject_notes
-    notes.keep("a-1", SubjectNote(prompts="de"))
+    notes.store("a-1", SubjectNote(prompts="de"))
     words = "3 subjects have no consent noted, and this profile requires one. Tick the rows of those who agreed."
     assert card.sentence.text() == words
     assert not card.note.isEnabled()

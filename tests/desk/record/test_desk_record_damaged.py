@@ -149,7 +149,7 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
 
 
 def test_a_take_that_was_cut_short_is_called_by_the_alias_of_its_subject(user, workspace):
-    workspace.library.subject_notes.keep_alias("s-1", "Übung 7")
+    workspace.library.subject_notes.store_alias("s-1", "Übung 7")
     leave_take(workspace, "s-1", flipped=20)
     looks(user)
     user.page.banner.button.click()

@@ -134,7 +134,7 @@ def test_a_subject_keeps_the_language_of_its_prompts(user):
 
 def test_a_prompt_in_another_language_than_wanted_says_so(user):
     user.rests()
-    user.workspace.library.subject_notes.keep("ward4-1", SubjectNote(prompts="tr"))
+    user.workspace.library.subject_notes.store("ward4-1", SubjectNote(prompts="tr"))
     user.page.model.setup.set_subject("ward4-1")
     assert user.page.model.setup.form.protocol.language == "en"
     caption = user.page.ready.stage.caption

@@ -45,7 +45,7 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     assert setup.subject.group_id in field.below_text()
     assert notes.note_of(setup.subject.group_id) == SubjectNote()  # nothing is stored while a person types
     group_id, _ = recorded_as(user, "Übung 7")
-    notes.keep(group_id, SubjectNote(alias="Übung 7", detail="1956"))
+    notes.store(group_id, SubjectNote(alias="Übung 7", detail="1956"))
     user.page.opened(group_id)  # as from the page of the subject
     assert user.page.ready.setup.subject.text() == "Übung 7"
     user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording, last "))
@@ -153,7 +153,7 @@ def test_what_is_noted_elsewhere_while_a_name_is_stored_stays(user, monkeypatch)
 
     def after_another():
         monkeypatch.setattr(library.store, "changing", changing)
-        library.subject_notes.keep(group_id, SubjectNote(text="after lunch"))
+        library.subject_notes.store(group_id, SubjectNote(text="after lunch"))
         return changing()
 
     monkeypatch.setattr(library.store, "changing", after_another)

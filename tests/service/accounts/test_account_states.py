@@ -40,7 +40,7 @@ from vbdesk.service.webhooks.sender import WebhookSender
 AUDIO = noise_wav(16)
 V2 = ["/v2/models", "/v2/jobs", "/v2/account/credits", "/v2/groups", "/v2/jobs/x"]
 V1 = ["/api/v1/account/credits", "/api/v1/account/jobs"]
-KEPT = {"accounts", "credit_balances", "credit_entries", "erasures"}
+RETENTION = {"accounts", "credit_balances", "credit_entries", "erasures"}
 """Tables that keep a deleted account's id: the ledger, and the audit of its deletion."""
 
 
@@ -393,7 +393,7 @@ def test_a_deletion_removes_every_row_and_object_of_its_account_only(service, ac
     assert '"jobs": 4' in printed
 
     left = rows_of(service, account.account_id)
-    assert {name for name, count in left.items() if count} == KEPT
+    assert {name for name, count in left.items() if count} == RETENTION
     assert rows_of(service, other.account_id) == before
     assert len(stored(service)) == objects / 2
     with service.context.database.reading() as connection:
@@ -468,7 +468,7 @@ def test_the_service_completes_a_deletion_interrupted_anywhere(service, account,
         assert client.get("/v2/jobs").status_code == 200  # nothing had begun
         eraser.erase_account(account.account_id)
     left = rows_of(service, account.account_id)
-    assert {name for name, count in left.items() if count} == KEPT
+    assert {name for name, count in left.items() if count} == RETENTION
     assert stored(service) == []
     with service.context.database.reading() as connection:
         line = erasure_rows.find_of_account(connection, account.account_id)
@@ -503,7 +503,7 @@ def test_a_running_job_of_a_deleted_account_writes_nothing(service, account, cli
         lifecycle.analysed(connection, job_id, result_json("sign", "stress", 0.4), run.hold)
         lifecycle.fail(connection, job_id, run.hold)
     left = rows_of(service, account.account_id)
-    assert {name for name, count in left.items() if count} == KEPT
+    assert {name for name, count in left.items() if count} == RETENTION
     with service.context.database.reading() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(jobs)).scalar_one() == 0
         assert connection.execute(sa.select(sa.func.count()).select_from(webhook_deliveries)).scalar_one() == 0
@@ -585,7 +585,7 @@ def test_two_concurrent_deletions_remove_everything_and_count_every_job_once(sta
     for thread in threads:
         thread.join()
     left = rows_of(service, account.account_id)
-    assert {name for name, count in left.items() if count} == KEPT
+    assert {name for name, count in left.items() if count} == RETENTION
     assert left["erasures"] == 1
     with service.context.database.reading() as connection:
         assert erasure_rows.find_of_account(connection, account.account_id).jobs == 16
@@ -626,7 +626,7 @@ def test_submits_during_a_deletion_leave_nothing(start_service, postgresql):
     assert not left["jobs"] + left["uploads"]
     assert stored(service) == []
     eraser_of(service).finish_accounts()
-    assert {name for name, count in rows_of(service, account.account_id).items() if count} == KEPT
+    assert {name for name, count in rows_of(service, account.account_id).items() if count} == RETENTION
 
 
 def test_the_commands_work_on_a_folder_without_a_service(tmp_path):

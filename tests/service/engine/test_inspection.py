@@ -223,13 +223,13 @@ def test_a_caller_who_leaves_keeps_the_place_until_the_child_is_done(stalled_go_
 
     async def leave():
         leaving = [asyncio.create_task(inspector.inspect(SPEECH, "hostile")) for _ in range(2)]
-        await asyncio.to_thread(until, lambda: inspector._places._held["hostile"] == 2)
+        await asyncio.to_thread(until, lambda: inspector._sender_slots._held["hostile"] == 2)
         for task in leaving:
             task.cancel()
         await asyncio.gather(*leaving, return_exceptions=True)
-        held = inspector._places._held["hostile"]
+        held = inspector._sender_slots._held["hostile"]
         stalled_go_on.set()
-        await asyncio.to_thread(until, lambda: not inspector._places._held["hostile"])
+        await asyncio.to_thread(until, lambda: not inspector._sender_slots._held["hostile"])
         return held
 
     try:

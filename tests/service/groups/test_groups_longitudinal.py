@@ -233,7 +233,7 @@ def wait_until_stored(bench, count: int) -> None:
 
 @STATES
 def test_a_state_is_read_while_somebody_else_writes(make_bench, monkeypatch, kind, time_field):
-    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.STORE_TIMEOUT_S", 0.01)
     bench = make_bench()
     bench.finish(bench.submit_to("g"))
     computed = counted_computations(monkeypatch, kind)
@@ -266,8 +266,8 @@ def test_a_state_that_cannot_be_stored_is_answered_all_the_same(make_bench, monk
 
 
 def test_reads_of_other_groups_do_not_wait_for_states_that_cannot_be_stored(make_bench, monkeypatch):
-    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
-    monkeypatch.setattr("vbdesk.service.groups.computed_states.MOST_UNKEPT", 5)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.STORE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.MOST_UNSTORED", 5)
     bench = make_bench()
     names = [f"g{number}" for number in range(12)]
     for name in names:
@@ -279,7 +279,7 @@ def test_reads_of_other_groups_do_not_wait_for_states_that_cannot_be_stored(make
 
 
 def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(make_bench, monkeypatch):
-    monkeypatch.setattr("vbdesk.service.groups.computed_states.KEEP_WAIT_S", 0.01)
+    monkeypatch.setattr("vbdesk.service.groups.computed_states.STORE_TIMEOUT_S", 0.01)
     bench = make_bench()
     bench.finish(bench.submit_to("g"))
     keep, goes_on = computed_states.GroupStates._keep, threading.Event()

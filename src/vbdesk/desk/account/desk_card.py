@@ -132,8 +132,8 @@ class DeskCard(Card):
             self._columns = columns
             for part in self._parts:
                 self._grid.removeWidget(part)
-            for place, part in enumerate(self._parts):
-                row, column = divmod(place, columns)
+            for index, part in enumerate(self._parts):
+                row, column = divmod(index, columns)
                 self._grid.addWidget(part, row, column, Qt.AlignmentFlag.AlignTop)
             self._grid.setColumnStretch(0, 1)
             self._grid.setColumnStretch(1, columns - 1)
@@ -199,11 +199,11 @@ class DeskCard(Card):
     def _show_choices(self, chosen: Preferences) -> None:
         self._chosen = chosen
         self.scheme.choose(self._theme.scheme.value)
-        place = self.text_size.findData(chosen.text_size)
-        if place < 0 and chosen.text_size is not None:  # a size set in the file
+        index = self.text_size.findData(chosen.text_size)
+        if index < 0 and chosen.text_size is not None:  # a size set in the file
             self.text_size.addItem(_("{share:.0%}", share=chosen.text_size / 100), chosen.text_size)
-            place = self.text_size.count() - 1
-        self.text_size.setCurrentIndex(place)
+            index = self.text_size.count() - 1
+        self.text_size.setCurrentIndex(index)
         self.language.setCurrentIndex(max(0, self.language.findData(chosen.language)))
         self._show_pedal(chosen.pedal_key)
         self._show_reading()
@@ -236,27 +236,27 @@ class DeskCard(Card):
             self.notice_field.set_fault(translated(fault))
             return
         self.notice_field.set_fault(None)
-        self._keep(update_notice=address)
+        self._store_changes(update_notice=address)
 
     @Slot(str)
     def _on_scheme(self, key: str) -> None:
         self._theme.set_scheme(Scheme(key))
-        self._keep(scheme=Scheme(key))
+        self._store_changes(scheme=Scheme(key))
 
     @Slot(int)
-    def _on_text_size(self, place: int) -> None:
-        percent = self.text_size.itemData(place)
+    def _on_text_size(self, index: int) -> None:
+        percent = self.text_size.itemData(index)
         self._theme.set_text_size(None if percent is None else percent / 100)
-        self._keep(text_size=percent)
+        self._store_changes(text_size=percent)
 
     @Slot(int)
-    def _on_language(self, place: int) -> None:
-        self._keep(language=self.language.itemData(place))
+    def _on_language(self, index: int) -> None:
+        self._store_changes(language=self.language.itemData(index))
 
     @Slot(int)
-    def _on_reading(self, place: int) -> None:
+    def _on_reading(self, index: int) -> None:
         if self._reading is not None:
-            why = self._reading.choose(self.reading.itemData(place))
+            why = self._reading.choose(self.reading.itemData(index))
             self.reading_field.set_fault(why or None)
             if why:
                 self._show_reading()
@@ -274,7 +274,7 @@ class DeskCard(Card):
         fault = _pedal_fault(keys)
         self.pedal_field.set_fault(fault)
         if fault is None:
-            self._keep(pedal_key=keys.toString(QKeySequence.SequenceFormat.PortableText))
+            self._store_changes(pedal_key=keys.toString(QKeySequence.SequenceFormat.PortableText))
         else:
             self._show_pedal(self._chosen.pedal_key)
 
@@ -282,7 +282,7 @@ class DeskCard(Card):
     def _open_folder(self) -> None:
         self._ports.open_page(QUrl.fromLocalFile(str(self._ports.data_dir)).toString())
 
-    def _keep(self, **changes: object) -> None:
+    def _store_changes(self, **changes: object) -> None:
         self.content.do(ChangePreferences(changes))
 
 

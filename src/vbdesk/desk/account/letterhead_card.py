@@ -45,7 +45,7 @@ class SetLetterheadText(Command):
         known, name = context.library.letterhead.read(), self.name.strip()
         lines = tuple(line.strip() for line in re.split("[,،]", self.address) if line.strip())
         logo = b"" if known is None else known.logo
-        context.library.letterhead.keep(Letterhead(name, lines, logo) if name or lines else None)
+        context.library.letterhead.store(Letterhead(name, lines, logo) if name or lines else None)
         return Done()
 
 
@@ -62,7 +62,7 @@ class SetLogo(Command):
         if self.file is not None:
             with self.file.open("rb") as source:
                 logo = source.read(MAX_LOGO_BYTES + 1)
-        context.library.letterhead.keep(replace(known, logo=logo))
+        context.library.letterhead.store(replace(known, logo=logo))
         return Done()
 
 

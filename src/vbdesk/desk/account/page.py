@@ -293,7 +293,7 @@ class AccountPage(QWidget):
             card.body.addWidget(ManagedNote())
         card.body.addWidget(self.connection)
         self.key = SecretField()
-        self.key_field = Field(_("API key"), self.key, help_text=_where_kept(profile.secrets))
+        self.key_field = Field(_("API key"), self.key, help_text=_key_storage_text(profile.secrets))
         self.save_button = secondary_button(_("Save key"))
         self.save_button.clicked.connect(self._save_key)
         row = QHBoxLayout()
@@ -378,7 +378,7 @@ class AccountPage(QWidget):
             row.name.setFocus()  # as soon as it is shown
 
     @Slot()
-    def _keep_name(self) -> None:
+    def _store_name(self) -> None:
         self._renaming = None
         self._show_profiles(self._lines)
 
@@ -390,7 +390,7 @@ class AccountPage(QWidget):
     def _name_row(self, entry: ProfileLine) -> QWidget:
         row = NameRow(entry)
         row.saved.connect(self._rename)
-        row.cancelled.connect(self._keep_name)
+        row.cancelled.connect(self._store_name)
         return row
 
     def _ask_to_remove(self, entry: ProfileLine) -> None:
@@ -470,7 +470,7 @@ class AccountPage(QWidget):
                 self._on_failed(outcome.sentence)
 
 
-def _where_kept(secrets: str) -> str:
+def _key_storage_text(secrets: str) -> str:
     if secrets == "session":
         return _("Kept until this window is closed.")
     if secrets == "passphrase":

@@ -59,7 +59,7 @@ class PlanCard(Card):
         self._use.setHorizontalSpacing(16)
         self._use.setVerticalSpacing(8)
         self._use.setColumnStretch(1, 1)
-        self._rows = {use.bucket: self._use_row(place, use) for place, use in enumerate(use_of_plan(self._context))}
+        self._rows = {use.bucket: self._use_row(index, use) for index, use in enumerate(use_of_plan(self._context))}
         self.body.addLayout(self._use)
         self._timer = QTimer(self)
         self._timer.setInterval(_REFRESH_INTERVAL_MS)
@@ -115,11 +115,11 @@ class PlanCard(Card):
         widget = None if item is None else item.widget()
         return widget if isinstance(widget, Text) else Text()
 
-    def _use_row(self, place: int, use: Use) -> tuple[ProgressBar, Text]:
+    def _use_row(self, index: int, use: Use) -> tuple[ProgressBar, Text]:
         bar, figure = ProgressBar(_(_NAMES[use.bucket])), Text("", Role.LABEL_MEDIUM)
-        self._use.addWidget(Text(_(_NAMES[use.bucket]), Role.LABEL, "text2"), place, 0)
-        self._use.addWidget(bar, place, 1)
-        self._use.addWidget(figure, place, 2, _RIGHT)
+        self._use.addWidget(Text(_(_NAMES[use.bucket]), Role.LABEL, "text2"), index, 0)
+        self._use.addWidget(bar, index, 1)
+        self._use.addWidget(figure, index, 2, _RIGHT)
         return bar, figure
 
     @Slot()

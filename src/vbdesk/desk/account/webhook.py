@@ -16,11 +16,11 @@ from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.language import message
 
-_KEPT_AS = "webhook"
+_STORED_AS = "webhook"
 _ACCEPTED = range(200, 300)
 
 
-class _Kept(BaseModel):
+class _StoredWebhook(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str
@@ -33,9 +33,9 @@ class WebhookRead(Read[tuple[str, datetime]]):
     topics = frozenset({Changed.SETTINGS})
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[str, datetime] | None:  # noqa: D102
-        kept = context.library.responses.read(_KEPT_AS)
+        stored = context.library.responses.read(_STORED_AS)
         try:
-            return None if kept is None else (_Kept.model_validate_json(kept[0]).url, kept[1])
+            return None if stored is None else (_StoredWebhook.model_validate_json(stored[0]).url, stored[1])
         except ValidationError:
             return None
 
@@ -51,7 +51,7 @@ class SetWebhook(Command):
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
         with context.connection.client() as client:
             client.account.set_webhook(self.url, self.secret_key)
-        context.library.responses.keep(_KEPT_AS, _Kept(url=self.url).model_dump_json().encode())
+        context.library.responses.store(_STORED_AS, _StoredWebhook(url=self.url).model_dump_json().encode())
         sentence = message("Set. The service reports finished analyses to this address.")
         return Done(sentence, frozenset({Changed.SETTINGS}), found=True)
 

@@ -30,7 +30,7 @@ class CursorText:
     note: str
     opens: bool
 
-    def spoken(self) -> str:
+    def announcement(self) -> str:
         """The whole text, for a screen reader."""
         level = _("no reading") if self.level is None else level_in_sentence(self.level)
         reading = _("{time}. {sign}: {level}.", time=self.when, sign=self.sign, level=level)
@@ -61,7 +61,9 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
     others = [
         other.shown_label
         for other in chart.signs
-        if other is not sign and (place := other.reading_at(moment_s)) is not None and other.is_unusual(place)
+        if other is not sign
+        and (reading_index := other.reading_at(moment_s)) is not None
+        and other.is_unusual(reading_index)
     ]
     if others:
         said.append(_("Also unusual: {signs}.", signs=formats.list_of(others)))
@@ -72,8 +74,8 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
 
 def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
     text = result_texts().issue
-    place = int((chart.times == moment_s).nonzero()[0][-1])
-    codes = chart.issues[place]
+    reading_index = int((chart.times == moment_s).nonzero()[0][-1])
+    codes = chart.issues[reading_index]
     return [_(text.get(code, text[OTHER_ISSUE]).what, code=code.replace("_", " ")) for code in codes]
 
 

@@ -163,8 +163,8 @@ class SignChart:
 
     def reading_at(self, moment_s: float) -> int | None:
         """Index of the reading at a moment; the newest of several."""
-        place = int(np.searchsorted(self.readings.t, moment_s, side="right")) - 1
-        return place if place >= 0 and self.readings.t[place] == moment_s else None
+        index = int(np.searchsorted(self.readings.t, moment_s, side="right")) - 1
+        return index if index >= 0 and self.readings.t[index] == moment_s else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +262,8 @@ class TrajectoryChart:
 
     def job_at(self, moment_s: float) -> str | None:
         """The newest job at a moment."""
-        place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
-        return self.jobs[place] if place >= 0 and self.times[place] == moment_s else None
+        index = int(np.searchsorted(self.times, moment_s, side="right")) - 1
+        return self.jobs[index] if index >= 0 and self.times[index] == moment_s else None
 
 
 def chart_of(
@@ -279,11 +279,11 @@ def chart_of(
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
     by_name = {sign.name: sign for sign in read.signs}
     order = next((model.signs for model in models().models if set(model.signs) == set(by_name)), list(by_name))
-    spoken: dict[str, list[tuple[int, TrajectorySignal]]] = {name: [] for name in by_name}
-    for place, point in enumerate(points):
+    of_sign: dict[str, list[tuple[int, TrajectorySignal]]] = {name: [] for name in by_name}
+    for index, point in enumerate(points):
         for signal in point.signals:
-            if signal.name in spoken:
-                spoken[signal.name].append((place, signal))
+            if signal.name in of_sign:
+                of_sign[signal.name].append((index, signal))
     times = np.array([point.recorded_at.timestamp() for point in points], dtype=np.float64)
     questions = voice_questions or {}
     return TrajectoryChart(
@@ -292,7 +292,7 @@ def chart_of(
         window=(read.window.from_.timestamp(), read.window.to.timestamp()),
         window_days=read.window.days,
         signs=tuple(
-            _sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {}), questions) for name in order
+            _sign_chart(by_name[name], points, times, of_sign[name], cuts.get(name, {}), questions) for name in order
         ),
         recordings=len(points),
         truncated=read.window.truncated,
@@ -308,12 +308,12 @@ def _sign_chart(
     sign: SignTrajectory,
     points: Sequence[DataPoint],
     times: Floats,
-    spoken: Sequence[tuple[int, TrajectorySignal]],
+    of_sign: Sequence[tuple[int, TrajectorySignal]],
     cuts: Mapping[Level, float],
     questions: Mapping[str, str],
 ) -> SignChart:
-    heard = [(place, signal) for place, signal in spoken if signal.score is not None]
-    readings = _readings(points, times, heard)
+    scored = [(index, signal) for index, signal in of_sign if signal.score is not None]
+    readings = _readings(points, times, scored)
     estimates = _estimate_series(sign)
     conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
     unusual = np.flatnonzero(np.isin(readings.t, estimates.t[estimates.anomaly]))
@@ -328,21 +328,21 @@ def _sign_chart(
         cuts=cuts,
         episodes=tuple(sign.anomalies),
         unusual=frozenset(unusual.tolist()),
-        other_voice=frozenset(place for place, job_id in enumerate(readings.job_ids) if job_id in questions),
-        silent=times[[place for place, signal in spoken if signal.score is None]],
+        other_voice=frozenset(index for index, job_id in enumerate(readings.job_ids) if job_id in questions),
+        silent=times[[index for index, signal in of_sign if signal.score is None]],
         changes=analysis_changes(points, sign.name),
     )
 
 
-def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[int, TrajectorySignal]]) -> Readings:
-    places = [place for place, _signal in heard]
+def _readings(points: Sequence[DataPoint], times: Floats, scored: Sequence[tuple[int, TrajectorySignal]]) -> Readings:
+    indexes = [index for index, _signal in scored]
     return Readings(
-        t=times[places],
-        score=np.array([signal.score for _place, signal in heard], dtype=np.float64),
-        weight=np.array([points[place].relative_weight for place in places], dtype=np.float64),
-        has_issues=np.array([bool(points[place].audio_quality.issues) for place in places], dtype=np.bool_),
-        levels=tuple(signal.level for _place, signal in heard),
-        job_ids=tuple(points[place].job_id for place in places),
+        t=times[indexes],
+        score=np.array([signal.score for _index, signal in scored], dtype=np.float64),
+        weight=np.array([points[index].relative_weight for index in indexes], dtype=np.float64),
+        has_issues=np.array([bool(points[index].audio_quality.issues) for index in indexes], dtype=np.bool_),
+        levels=tuple(signal.level for _index, signal in scored),
+        job_ids=tuple(points[index].job_id for index in indexes),
     )
 
 

@@ -198,9 +198,9 @@ class TrajectoryView(QWidget):
         elif self._cursor is None:
             self._move_by_key(float(moments[-1]))
         else:
-            place = int(np.searchsorted(moments, self._cursor, side="right" if forward else "left"))
-            place = place if forward else place - 1
-            self._move_by_key(float(moments[min(max(place, 0), len(moments) - 1)]))
+            index = int(np.searchsorted(moments, self._cursor, side="right" if forward else "left"))
+            index = index if forward else index - 1
+            self._move_by_key(float(moments[min(max(index, 0), len(moments) - 1)]))
 
     def _move_by_key(self, moment_s: float) -> None:
         """Move the cursor by keyboard: scroll to it and announce it."""
@@ -210,13 +210,13 @@ class TrajectoryView(QWidget):
         if row is not None:
             self._area.ensureWidgetVisible(row, 0, 0)
         if self._chart is not None and row is not None and row.chart is not None:
-            announce(self, cursor_text(self._chart, row.chart, moment_s).spoken(), urgent=True)
+            announce(self, cursor_text(self._chart, row.chart, moment_s).announcement(), urgent=True)
 
     @Slot(float)
     def _pointed(self, moment_s: float) -> None:
         if len(self._moments):
             source = self.sender()
-            self._sign = next((place for place, row in enumerate(self._rows) if row.plot is source), self._sign)
+            self._sign = next((index for index, row in enumerate(self._rows) if row.plot is source), self._sign)
             self._move_cursor(float(self._moments[int(np.argmin(np.abs(self._moments - moment_s)))]))
 
     @Slot(float)
@@ -300,9 +300,9 @@ class TrajectoryView(QWidget):
 
     def _move_cursor(self, moment_s: float | None) -> None:
         self._cursor = moment_s
-        for place, row in enumerate(self._rows):
+        for index, row in enumerate(self._rows):
             row.plot.move_cursor(moment_s)
-            row.set_highlighted(lit=moment_s is not None and place == self._sign)
+            row.set_highlighted(lit=moment_s is not None and index == self._sign)
         row_of_cursor = self._row()
         seen = moment_s is not None and self.time.start <= moment_s <= self.time.end
         if not seen or moment_s is None or self._chart is None or row_of_cursor is None or row_of_cursor.chart is None:

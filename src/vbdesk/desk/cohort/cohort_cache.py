@@ -12,10 +12,10 @@ from vbdesk.client.errors import NotFound
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.cohort.subject_summary import SubjectSummary, from_json, labels_of, of_items, of_trajectory, to_json
 from vbdesk.desk.flow.tasks import TaskContext
-from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.subject_data.subject_list import STORED_AS, AtService, StoredList
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.response_cache import KEPT_COHORT
+from vbdesk.outbox.library.response_cache import STORED_COHORT
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.repository import ResultReader, ResultRepository
 
@@ -37,7 +37,7 @@ class CohortCache:
         self._library, self._results, self._now = library, results, now
         self._reads = library.responses
         self._lock, self._reading = threading.Lock(), threading.Lock()
-        self._kept_read = self.complete = self.fetching = False
+        self._stored_read = self.complete = self.fetching = False
         self._summaries: dict[str, SubjectSummary] = {}
         self._since: dict[str, int] = {}  # the number of erasures when the reading of a summary began
         self._labels: dict[str, str] = {}
@@ -70,19 +70,19 @@ class CohortCache:
     def read(self, context: TaskContext) -> bool:
         """Read the cached summaries, or add what is new here since; returns whether everything here is read by now."""
         with self._reading:
-            if self._kept_read:
+            if self._stored_read:
                 self._read_library(context)
                 self.complete = True
             else:
-                self._read_kept()
-                self._kept_read = True
+                self._read_stored()
+                self._stored_read = True
             return self.complete
 
-    def _read_kept(self) -> None:
+    def _read_stored(self) -> None:
         since = self._reads.erasures
-        kept = self._reads.read(KEPT_COHORT)
-        if kept is not None:
-            summaries, labels = from_json(kept[0])
+        stored = self._reads.read(STORED_COHORT)
+        if stored is not None:
+            summaries, labels = from_json(stored[0])
             with self._lock:
                 self._summaries, self._labels = summaries | self._summaries, labels | self._labels
                 self._since = dict.fromkeys(summaries, since) | self._since
@@ -91,11 +91,11 @@ class CohortCache:
         """Add new results of this computer and histories that the sync worker has read."""
         since = self._reads.erasures
         notes = self._library.subject_notes.all()
-        kept = self._reads.read(KEPT_AS)
-        groups = {} if kept is None else KeptList.from_json(kept[0], {}, {}, self._now()).groups
-        if kept is not None:
+        stored = self._reads.read(STORED_AS)
+        groups = {} if stored is None else StoredList.from_json(stored[0], {}, {}, self._now()).groups
+        if stored is not None:
             done = {group_id: group.done_jobs for group_id, group in groups.items()}
-            self._results.counts.listed(done, kept[1], stored=True)
+            self._results.counts.listed(done, stored[1], stored=True)
         counts = self._results.counts.all()
         with self._lock:
             self._tags = {group_id: note.tags for group_id, note in notes.items()}
@@ -114,7 +114,7 @@ class CohortCache:
                 group_id, here.get(group_id, ()), times.get(group_id), corrected.get(group_id), since
             )
         if changed:
-            self.keep()
+            self.store()
 
     def missing(self) -> list[str]:
         """Subjects with newer results at the service, newest first."""
@@ -139,11 +139,11 @@ class CohortCache:
         if isinstance(read, TrajectoryRead):  # otherwise the service is still computing it
             self._take(of_trajectory(read, self._now()), labels_of(read), since)
 
-    def keep(self) -> None:
+    def store(self) -> None:
         """Store all summaries."""
         with self._reads.without_erasure():
             summaries, labels = self.known()
-            self._reads.keep(KEPT_COHORT, to_json(summaries, labels))
+            self._reads.store(STORED_COHORT, to_json(summaries, labels))
 
     def _take(self, summary: SubjectSummary | None, labels: Mapping[str, str], since: int) -> None:
         if summary is not None:

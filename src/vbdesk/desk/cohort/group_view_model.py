@@ -126,18 +126,18 @@ def _headings() -> tuple[str, ...]:
 
 
 def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
-    jobs, heard, coming = read.job_counts, read.recordings, read.adherence
+    jobs, recordings, coming = read.job_counts, read.recordings, read.adherence
     facts = [
         (_("Recordings in the group"), _job_text(jobs.done, jobs.queued + jobs.running, jobs.failed + jobs.timed_out))
     ]
-    if heard.n:
-        minutes = ngettext("{count:,} minute", "{count:,} minutes", round(heard.total_minutes))
+    if recordings.n:
+        minutes = ngettext("{count:,} minute", "{count:,} minutes", round(recordings.total_minutes))
         parts = [minutes]
-        if heard.usable_share is not None:
-            parts.append(_("{share:.0%} good enough to compare", share=heard.usable_share))
+        if recordings.usable_share is not None:
+            parts.append(_("{share:.0%} good enough to compare", share=recordings.usable_share))
         facts.append((_("Sound"), _SEPARATOR.join(parts)))
-    if heard.issue_counts:
-        worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
+    if recordings.issue_counts:
+        worst = sorted(recordings.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
         facts.append((_("Most frequent issues"), " ".join(_times(_issue(code), count) for code, count in worst)))
     if coming.recordings_per_week is not None:
         parts = [_("{number:.1f} recordings a week", number=coming.recordings_per_week)]

@@ -212,13 +212,13 @@ def _summary(line: Sequence[Any]) -> SubjectSummary:
         take_id=take_id,
         recordings=recordings,
         issues=tuple(issues),
-        signs={name: _kept_state(state) for name, state in signs.items()},
+        signs={name: _stored_state(state) for name, state in signs.items()},
         read_at=datetime.fromisoformat(read_at),
         whole=whole,
     )
 
 
-def _kept_state(state: Sequence[Any]) -> SignState:
+def _stored_state(state: Sequence[Any]) -> SignState:
     level, score, before, *rest = state
     return SignState(_LEVELS[level], score, None if before is None else _LEVELS[before], *rest)
 

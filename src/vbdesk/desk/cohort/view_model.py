@@ -60,7 +60,7 @@ class CohortRead(AskedRead[CohortData]):
     order: HeatOrder = HeatOrder.NEED
     tag: str = ""
     text: str = ""
-    kept = False
+    cached = False
     refresh_every_s = 2.0  # while many subjects are read
     topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
@@ -100,7 +100,7 @@ class ReadService(Command):
                     self.cache.fetch(reader, group_id)
         finally:
             self.cache.fetching = False
-            self.cache.keep()
+            self.cache.store()
         return Done()
 
 
@@ -217,8 +217,8 @@ class CohortViewModel(QObject):
         entries = () if self.reading is None else self.reading.summaries
         entry = next((entry for entry in entries if entry.group_id == group_id), None)
         if entry is not None:
-            place = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
-            self._navigator.open("result", place)
+            route = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
+            self._navigator.open("result", route)
 
     @Slot()
     def read_service(self) -> None:

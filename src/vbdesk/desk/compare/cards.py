@@ -35,17 +35,17 @@ MARKS = ("◇", "◆")
 """How charts and headings show the left and the right recording."""
 
 
-def side_name(place: int) -> str:
+def side_name(index: int) -> str:
     """The left or the right recording, inside a label."""
-    if place:
+    if index:
         # Translators: the second of two recordings; in a language from right to left say "second".
         return pgettext("recording", "right")
     # Translators: the first of two recordings; in a language from right to left say "first".
     return pgettext("recording", "left")
 
 
-def _title(place: int) -> str:
-    return pgettext("recording", "Right") if place else pgettext("recording", "Left")
+def _title(index: int) -> str:
+    return pgettext("recording", "Right") if index else pgettext("recording", "Left")
 
 
 class SideCard(Card):
@@ -63,10 +63,10 @@ class SideCard(Card):
     sought = Signal(float)
     result_wanted = Signal()
 
-    def __init__(self, place: int, playback: Playback) -> None:
+    def __init__(self, index: int, playback: Playback) -> None:
         self._theme = app_theme()
         super().__init__(padding=18)
-        self._name = name = side_name(place)
+        self._name = name = side_name(index)
         self._seconds = 0.0
         self._same_subject: tuple[SameSubjectRecording, ...] = ()
         self.choice = ChoiceField("clock")
@@ -87,7 +87,7 @@ class SideCard(Card):
         self.result_button = Button(_("Whole result"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.result_button.setAccessibleName(_("Whole result, {side}", side=name))
         self.result_button.clicked.connect(self.result_wanted)
-        label = Text(f"{MARKS[place]} {_title(place)}", Role.CARD_TITLE)
+        label = Text(f"{MARKS[index]} {_title(index)}", Role.CARD_TITLE)
         label.setBuddy(self.choice)
         self.body.addWidget(StackingRow((label, self.choice), least=_CHOICE_WIDTH, spacing=10, shares=(0, 1)))
         self.body.addLayout(self._level)
@@ -300,7 +300,7 @@ def _padded(text: Text) -> QWidget:
 def sign_row(pair: SignPair) -> PairRow:
     """The row of a signal."""
     strong = Role.BODY_STRONG if pair.real else Role.BODY_MEDIUM
-    left, right = (_badge(pair.label, side_name(place), level) for place, level in enumerate((pair.left, pair.right)))
+    left, right = (_badge(pair.label, side_name(index), level) for index, level in enumerate((pair.left, pair.right)))
     return PairRow(Text(pair.label, strong, wrap=True), left, right, _difference(pair.arrow, pair.text, real=pair.real))
 
 
@@ -372,8 +372,8 @@ def _difference(arrow: str, text: str, *, real: bool) -> QWidget:
 
 def _show(layout: QHBoxLayout | QGridLayout) -> None:
     """Show new widgets immediately: otherwise the card is painted once without them."""
-    for place in range(layout.count()):
-        item = layout.itemAt(place)
+    for index in range(layout.count()):
+        item = layout.itemAt(index)
         widget = None if item is None else item.widget()
         if widget is not None:
             widget.show()

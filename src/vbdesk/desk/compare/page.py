@@ -42,13 +42,13 @@ class ComparePage(QWidget):
         self.banner = Banner()
         left, right = view_model.playback.sides
         self.left_card, self.right_card = SideCard(0, left), SideCard(1, right)
-        for place, card in enumerate((self.left_card, self.right_card)):
+        for index, card in enumerate((self.left_card, self.right_card)):
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both have the same width
             card.setMinimumWidth(1)
-            card.chosen.connect(partial(view_model.choose, place))
-            card.toggled.connect(partial(view_model.playback.toggle, place))
-            card.sought.connect(partial(view_model.playback.seek, place))
-            card.result_wanted.connect(partial(view_model.open_result, place))
+            card.chosen.connect(partial(view_model.choose, index))
+            card.toggled.connect(partial(view_model.playback.toggle, index))
+            card.sought.connect(partial(view_model.playback.seek, index))
+            card.result_wanted.connect(partial(view_model.open_result, index))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._sides.setSpacing(20)
         self._sides.addWidget(self.left_card, 1)
@@ -127,8 +127,8 @@ class ComparePage(QWidget):
         self._rebuild()
 
     @Slot(int, object)
-    def _on_pictured(self, place: int, picture: SoundPicture) -> None:
-        self._card(place).show_sound(picture)
+    def _on_pictured(self, index: int, picture: SoundPicture) -> None:
+        self._card(index).show_sound(picture)
 
     @Slot(object)
     def _on_same_subject(self, same_subject: SameSubjects) -> None:
@@ -187,8 +187,8 @@ class ComparePage(QWidget):
         else:
             self.banner.say(Tone.OK, _(_FAIR))
 
-    def _card(self, place: int) -> SideCard:
-        return self.right_card if place else self.left_card
+    def _card(self, index: int) -> SideCard:
+        return self.right_card if index else self.left_card
 
 
 class _Qualities(QWidget):

@@ -73,7 +73,7 @@ class LeftSound(Read[Sound]):
     """The sound of the left recording; None if it was erased."""
 
     take_id: str
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> Sound | None:  # noqa: D102
@@ -121,11 +121,11 @@ class PairData:
 
 @dataclass(frozen=True)
 class PairRead(AskedRead[PairData]):
-    """Two recordings, first from this computer, then from the service; `heard` of the sounds that were read."""
+    """Two recordings, first from this computer, then from the service; `sound_facts` of the sounds that were read."""
 
     comparison: ComparisonRoute
-    heard: tuple[HeardFacts, HeardFacts] = (HeardFacts(), HeardFacts())
-    kept = False
+    sound_facts: tuple[HeardFacts, HeardFacts] = (HeardFacts(), HeardFacts())
+    cached = False
     topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> PairData:  # noqa: D102
@@ -136,10 +136,10 @@ class PairRead(AskedRead[PairData]):
         }
         left, right = (with_itself(known[one.group_id], one.recording, one.item) for one in found)
         sides = []
-        for one, heard in zip(found, self.heard, strict=True):
+        for one, sound_facts in zip(found, self.sound_facts, strict=True):
             shown = library.subject_notes.shown(one.group_id).text
             try:
-                side = side_of(one, *heard)
+                side = side_of(one, *sound_facts)
             except NoSuchResult:
                 break
             sides.append(replace(side, subject=shown))
@@ -282,8 +282,8 @@ class CompareViewModel(QObject):
     def choose(self, side: int, recording: RecordingRoute) -> None:
         """Put another recording on one side."""
         if self.comparison is not None:
-            kept = self.comparison
-            self.open(replace(kept, right=recording) if side else replace(kept, left=recording))
+            before = self.comparison
+            self.open(replace(before, right=recording) if side else replace(before, left=recording))
 
     def open_result(self, side: int) -> None:
         """Go to the result of one side."""
@@ -339,9 +339,9 @@ class CompareViewModel(QObject):
                 self.shown.emit(data.reading)
         if self._fault and self._fault != before:
             self.failed.emit(self._fault)
-        heard = tuple(HeardFacts() if sound.value is None else sound.value.facts for sound in sounds)
-        if heard != read.heard:
-            self._screen.add(PairRead(read.comparison, (heard[0], heard[1])))
+        sound_facts = tuple(HeardFacts() if sound.value is None else sound.value.facts for sound in sounds)
+        if sound_facts != read.sound_facts:
+            self._screen.add(PairRead(read.comparison, (sound_facts[0], sound_facts[1])))
             return
         for kind, take_id in zip(_SOUNDS, (None, None) if data is None else data.take_ids, strict=True):
             if take_id is not None and self._screen.read(kind) is None:

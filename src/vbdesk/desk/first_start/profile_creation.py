@@ -82,7 +82,7 @@ class Setup:
         make_private(self._ports.service_dir)
         account = self._ports.make_account(self._ports.service_dir, "vbdesk")
         profile = Profile(new_profile_id(), LOCAL_NAME, "local", None, account.account_id, secrets, Plan.ENTERPRISE)
-        return self._keep(profile, account.api_key)
+        return self._store_profile(profile, account.api_key)
 
     def make_service(self, address: ServiceAddress, secrets: Secrets) -> Profile:
         """Make a profile for a service without contacting it: it may be unreachable now.
@@ -98,7 +98,7 @@ class Setup:
         managed_name = self._ports.policy.name_for(base_url)
         name = name_of_service(base_url, others) if managed_name is None else free_name(managed_name, others)
         profile = Profile(new_profile_id(), name, "service", base_url, address.account_id.strip(), secrets)
-        return self._keep(profile, address.api_key.strip())
+        return self._store_profile(profile, address.api_key.strip())
 
     def test(self, address: ServiceAddress) -> ConnectionTest:
         """Read the account's balance from the service.
@@ -129,7 +129,7 @@ class Setup:
         vault.set(_PROBE, _PROBE)
         vault.delete(_PROBE)
 
-    def _keep(self, profile: Profile, api_key: str) -> Profile:
+    def _store_profile(self, profile: Profile, api_key: str) -> Profile:
         self._ports.vault(profile.secrets).set(profile.api_key_name, api_key)
         self._profiles.save(profile)
         self._profiles.use(profile.profile_id)

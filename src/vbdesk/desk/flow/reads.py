@@ -49,11 +49,11 @@ class Read(ABC, Generic[V]):
     """What is read. Subclasses are frozen dataclasses: equal reads are one read.
 
     Attributes:
-        kept: whether its snapshot is kept while no page watches it. If not, its work stops then.
+        cached: whether its snapshot is kept while no page watches it. If not, its work stops then.
         refresh_every_s: how often it is read here while a page watches and it `moves`; None for never.
     """
 
-    kept: ClassVar[bool] = True
+    cached: ClassVar[bool] = True
     refresh_every_s: ClassVar[float | None] = None
 
     @property
@@ -223,7 +223,7 @@ class _Entry(QObject):
         """Nobody watches any more."""
         self._ask_timer.stop()
         self._refresh_timer.stop()
-        if not self._read.kept:
+        if not self._read.cached:
             self.cancel()
             if self._reading is not None:
                 self._reading.cancel()
@@ -340,7 +340,7 @@ class Reads(QObject):
         entry.watchers.remove(watcher)
         if not entry.watchers:
             entry.leave()
-            if not read.kept:
+            if not read.cached:
                 self._drop(read)
         idle = [other for other, known in self._entries.items() if not known.watchers]
         for other in idle[: max(0, len(idle) - _UNWATCHED)]:

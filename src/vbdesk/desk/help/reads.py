@@ -45,7 +45,7 @@ class GuideRead(Read[Guide]):
     """The guide in a language, by the name of its catalog."""
 
     language: str
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: ProgramContext, before: object, task: TaskContext) -> Guide:  # noqa: D102
@@ -56,7 +56,7 @@ class GuideRead(Read[Guide]):
 class AboutRead(Read[About]):
     """What this program is made of."""
 
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: ProgramContext, before: object, task: TaskContext) -> About:  # noqa: D102

@@ -35,7 +35,7 @@ _PICTURE_SIGN = "\ufffc"  # what a document has in the place of a picture
 
 
 @dataclass(frozen=True, slots=True)
-class HelpPlace:
+class HelpPosition:
     """What the help shows, and where: to show it again in another language."""
 
     part: str
@@ -179,13 +179,13 @@ class HelpWindow(QWidget):
         self._begin(part)
         self.activateWindow()
 
-    def place(self) -> HelpPlace:
+    def place(self) -> HelpPosition:
         """What the window shows now."""
         row = self.chapters.currentRow()
         chapter = self._guide.chapters[row].name if row >= 0 else self._first
-        return HelpPlace(self.parts.choice(), chapter, self.geometry())
+        return HelpPosition(self.parts.choice(), chapter, self.geometry())
 
-    def open_at(self, place: HelpPlace) -> None:
+    def open_at(self, place: HelpPosition) -> None:
         """Show the window where another one was, and leave the keyboard where it is."""
         self._first = place.chapter
         self.setGeometry(place.geometry)

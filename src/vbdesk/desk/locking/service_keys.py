@@ -120,7 +120,7 @@ class ServiceKeys:
         """Choose another passphrase. Raises PassphraseWrong, PassphraseTooShort, ServiceKeyMissing."""
         self._store.change_passphrase(old, new)
 
-    def keep_copies(self, profile: Profile, key: bytes) -> None:
+    def store_copies(self, profile: Profile, key: bytes) -> None:
         """Let the recovery key restore the keyring entries of a profile. Raises VaultError, OSError."""
         if profile.secrets == "keyring" and not self._ports.passphrase_vault.replaces_keyring:
             self._store.copy_secrets(self._ports.keyring, key, (profile.api_key_name, profile.library_key_name))

@@ -22,7 +22,7 @@ class ExportableRead(Read[ExportableRecordings]):
     """Recordings that can be exported, of these or of all that wait."""
 
     take_ids: tuple[str, ...] | None
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> ExportableRecordings:  # noqa: D102
@@ -33,7 +33,7 @@ class ExportableRead(Read[ExportableRecordings]):
 class PublicKeyRead(Read[str]):
     """This computer's public key, made on first use."""
 
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> str:  # noqa: D102
@@ -45,7 +45,7 @@ class BundleCheckRead(Read[str]):
     """Why a file is no whole, unchanged bundle; empty if it is one. Needs no key."""
 
     file: str
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> str:  # noqa: D102

@@ -153,7 +153,7 @@ def _take_step(library: Library, take_id: str, step: Step) -> None:
             library.restore_recorded_at(take_id)
             _let_go(library, take_id)
         case Step.KEEP_TIME:
-            library.keep_recorded_at(take_id)
+            library.confirm_recorded_at(take_id)
             _let_go(library, take_id)
         case Step.RESTORE:
             library.trash.restore(take_id)

@@ -116,7 +116,7 @@ class UndoableRead(Read[tuple[Deletion, ...]]):
     """What of these deletions is still in the trash."""
 
     deletions: tuple[Deletion, ...]
-    kept = False
+    cached = False
     topics = frozenset({Changed.LIBRARY})
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[Deletion, ...]:  # noqa: D102
@@ -139,7 +139,7 @@ class UnconfirmedRead(Read[int]):
     """How many of the recordings that were removed here the service on this computer has not erased yet."""
 
     removed: tuple[RemovedHere, ...]
-    kept = False
+    cached = False
     topics = frozenset({Changed.LIBRARY})
 
     @property

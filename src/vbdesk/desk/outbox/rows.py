@@ -16,7 +16,7 @@ from vbdesk.desk.subject_data.levels import level_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, moment_in_sentence, place_in_line, rate_text
 from vbdesk.language import N_, Language, _, current, pgettext, translated
-from vbdesk.outbox.imports.take_check import kept_fault
+from vbdesk.outbox.imports.take_check import take_fault
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.corrections import Correction
@@ -227,7 +227,7 @@ def row_action(item: RecordingItem, context: RowContext) -> RowAction:
 def _action_before_sending(item: RecordingItem) -> RowAction:
     if item.fix is Fix.SET_CLOCK or item.original_time is not None:
         return RowAction.CORRECT
-    fault = kept_fault(item.duration_s, item.quality)
+    fault = take_fault(item.duration_s, item.quality)
     return RowAction.REVIEW if fault is not None and fault[1] else RowAction.SEND
 
 
@@ -254,7 +254,7 @@ def _happening(item: RecordingItem, context: RowContext) -> Cell:
         case _S.HANDED_OVER:
             return LabelCell(_("Handed over {time}. Another computer sends it.", time=_moment(item, context)))
         case _S.CHECKED:
-            return LabelCell(translated(item.reason) if item.reason else _kept_text(item))
+            return LabelCell(translated(item.reason) if item.reason else _stored_text(item))
         case _S.DONE if item.excluded or item.take_id in context.corrections:
             return LabelCell(_correction_text(item, context))
         case _S.DONE:
@@ -277,9 +277,9 @@ def _correction_text(item: RecordingItem, context: RowContext) -> str:
     return f"{what} {why}"
 
 
-def _kept_text(item: RecordingItem) -> str:
+def _stored_text(item: RecordingItem) -> str:
     """What a recording is good for that nobody has sent yet."""
-    fault = kept_fault(item.duration_s, item.quality)
+    fault = take_fault(item.duration_s, item.quality)
     if fault is None:
         return _("Kept on this computer. It is not sent until you say so.")
     return f"{_('Kept on this computer, not sent.')} {translated(fault[0])}"

@@ -203,9 +203,9 @@ class TakeReviewViewModel(QObject):
         self._leave()
         self.source, self.not_stored = source, ""
         self.started.emit(source)
-        heard = partial(self._library.note, AuditAction.LISTENED, source.name)
+        note_listened = partial(self._library.note, AuditAction.LISTENED, source.name)
         kept = source.origin is Origin.LIBRARY
-        self.playback.load(partial(read_audio, self._library, source), heard if kept else None)
+        self.playback.load(partial(read_audio, self._library, source), note_listened if kept else None)
         trim_s = source.metadata.trim_s
         self._check(None if trim_s is None else TrimRange(*trim_s))
 

@@ -178,7 +178,7 @@ class NoteConsents(Command):
         library, now = context.library, context.clock.now()
         for group_id, alias in self.subjects.items():
             if alias:
-                library.subject_notes.keep_alias(group_id, alias)
+                library.subject_notes.store_alias(group_id, alias)
         rules = context.sync.settings.consent
         library.consents.give_by(rules, self.subjects, self.kind, now, self.wording, self.asked_by)
         self.opened.change(lambda draft: draft.know(known_recordings(library)))
@@ -226,7 +226,7 @@ class PatternRead(Read[PatternPreview | Message]):
     text: str
     numbers: tuple[int, ...]
     topics = frozenset()
-    kept = False
+    cached = False
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> PatternPreview | Message:  # noqa: D102
         try:

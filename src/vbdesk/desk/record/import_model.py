@@ -210,7 +210,7 @@ class ImportViewModel(QObject):
 
     def row_text(self, key: str | None) -> str:
         """Everything there is to say about a row."""
-        place = None if key is None else self.table.place_of(key)
+        place = None if key is None else self.table.index_of(key)
         row = None if place is None else self.table.row(place)
         if not isinstance(row, PreviewRow):
             return ""

@@ -64,7 +64,7 @@ class SubjectHereRead(Read[SubjectHere]):
     """The recordings and the consent of the subject that is entered."""
 
     group_id: str
-    kept = False
+    cached = False
 
     @property
     def topics(self) -> frozenset[Topic]:  # noqa: D102

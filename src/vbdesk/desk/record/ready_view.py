@@ -303,7 +303,7 @@ class ReadyView(QWidget):
         px = self._theme.px
         narrow = self.width() < px(_TWO_CARDS)
         self.parts.setVisible(narrow)
-        self.setup.keep_consent_at_foot(not narrow)
+        self.setup.show_consent_at_foot(not narrow)
         lowest = self.height() < px(_LOWEST)
         for button in (self.speaker, self.import_files):
             button.show_text(not lowest)

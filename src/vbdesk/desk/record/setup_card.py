@@ -80,11 +80,11 @@ class SetupCard(Card):
         self.body.addWidget(self._edge)
         self.body.addWidget(self._foot)
 
-    def keep_consent_at_foot(self, kept: bool) -> None:
+    def show_consent_at_foot(self, at_foot: bool) -> None:
         """Keep the consent visible below the fields, or let it scroll in low windows."""
-        self._edge.setVisible(kept)
-        self._consent_row.setContentsMargins(*((22, 14, 22, 16) if kept else (0, 4, 0, 4)))
-        if kept:
+        self._edge.setVisible(at_foot)
+        self._consent_row.setContentsMargins(*((22, 14, 22, 16) if at_foot else (0, 4, 0, 4)))
+        if at_foot:
             self.body.addWidget(self._foot)
         else:
             self._fields.insertWidget(2, self._foot)  # below the subject and its second line

@@ -46,7 +46,7 @@ class SpeakerRead(Read[SpeakerSimilarity]):
     audio: TakeAudio = field(compare=False)
     comparison: SpeakerComparison = field(compare=False)
     topics = frozenset()
-    kept = False
+    cached = False
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> SpeakerSimilarity:  # noqa: D102
         return self.comparison.compare(self.audio, self.group_id, self.version_of)
@@ -60,7 +60,7 @@ class PictureRead(Read[TakePicture]):
     part: TrimRange
     audio: TakeAudio = field(compare=False)
     topics = frozenset()
-    kept = False
+    cached = False
 
     def here(self, context: DeskContext, before: TakePicture | None, task: TaskContext) -> TakePicture:  # noqa: D102
         return _picture_of(self.audio, self.part) if before is None else before

@@ -321,4 +321,4 @@ class SubjectsMenu(QMenu):
         if outcome.failure is not None:
             self._banner.say(Tone.FAIL, export_fault(outcome.failure), close_action())
         elif isinstance(found, Written):
-            self._banner.say_saved(outcome.sentence, found.place, prints=self.printing.offer(found.printable))
+            self._banner.say_saved(outcome.sentence, found.path, prints=self.printing.offer(found.printable))

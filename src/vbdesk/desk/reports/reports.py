@@ -75,13 +75,13 @@ class ReadReport(Report):
 class Written:
     """Where an export is, and what prints the same; None if nothing does."""
 
-    place: Path
+    path: Path
     printable: Report | None = None
 
 
-def written(place: Path, kind: str, report: Report, content: Content) -> Written:
+def written(path: Path, kind: str, report: Report, content: Content) -> Written:
     """What was written; a PDF can be printed."""
-    return Written(place, ReadReport(report.title, report, content) if kind == PRINTED else None)
+    return Written(path, ReadReport(report.title, report, content) if kind == PRINTED else None)
 
 
 def note_subjects(context: DeskContext, what: str, count: int) -> None:

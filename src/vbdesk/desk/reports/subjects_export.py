@@ -50,10 +50,10 @@ class SubjectsReport(Report):
 
         records, total = [], len(self.group_ids)
         with context.results.reader() as reader:
-            for place, group_id in enumerate(self.group_ids):
+            for index, group_id in enumerate(self.group_ids):
                 task.check()
-                text = _("Reading from the service: {done} of {total} subjects.", done=place, total=total)
-                task.progress(place, total, text)
+                text = _("Reading from the service: {done} of {total} subjects.", done=index, total=total)
+                task.progress(index, total, text)
                 try:
                     source = source_of(context)
                     records.append(
@@ -93,7 +93,7 @@ class WriteSubjects(Command):
         known = SubjectsReport.of([record.group_id for record in content.records], self.report.look)
         known.note(context, kind)
         count = len(known.group_ids)
-        place = folder / next(iter(files)) if len(files) == 1 else folder
+        path = folder / next(iter(files)) if len(files) == 1 else folder
         sentence = ngettext("{count:,} subject was written.", "{count:,} subjects were written.", count)
         unknown = ""
         if count < wanted:
@@ -102,5 +102,5 @@ class WriteSubjects(Command):
                 "The service does not know {count:,} of the chosen ones yet.",
                 wanted - count,
             )
-        found = written(place, kind if count <= MOST_PRINTED else "", known, replace(content, remark=""))
+        found = written(path, kind if count <= MOST_PRINTED else "", known, replace(content, remark=""))
         return Done(joined(sentence, unknown, _("The files are in {folder}.", folder=folder)), found=found)

@@ -51,18 +51,18 @@ class SameSubjectRead(AskedRead[SameSubject]):
     topics = frozenset({Changed.LIBRARY, Changed.TRAJECTORIES})
 
     def here(self, context: DeskContext, before: SameSubject | None, task: TaskContext) -> SameSubject:  # noqa: D102
-        place = ResultSource(context.library, context.results).place(self.recording)
-        if not place.group_id:
+        located = ResultSource(context.library, context.results).locate(self.recording)
+        if not located.group_id:
             return (), ()
-        others = same_subject_recordings(context.library, context.results, place.group_id)
-        return neighbours(others, place, place.recorded_at)
+        others = same_subject_recordings(context.library, context.results, located.group_id)
+        return neighbours(others, located, located.recorded_at)
 
     def ask(self, context: DeskContext, task: TaskContext) -> Asked:  # noqa: D102
-        place = ResultSource(context.library, context.results).place(self.recording)
-        if not place.group_id or any(self.here(context, None, task)):
+        located = ResultSource(context.library, context.results).locate(self.recording)
+        if not located.group_id or any(self.here(context, None, task)):
             return Asked(stored=False)
         try:
-            context.results.fetch_trajectory(place.group_id)
+            context.results.fetch_trajectory(located.group_id)
         except (ClientError, VaultError):
             return Asked(stored=False)
         return Asked()

@@ -74,7 +74,7 @@ class CorrectionRead(Read[CorrectionQuestion]):
     """What can be done about a recording. It is read once for each question."""
 
     recording: RecordingRoute
-    kept = False
+    cached = False
     topics = frozenset()
 
     def here(self, context: DeskContext, before: CorrectionQuestion | None, task: TaskContext) -> CorrectionQuestion:  # noqa: D102

@@ -128,7 +128,7 @@ class ResultSource:
         trajectory = None if stored is None else stored.value
         return self._with_own(Found(recording, item, job, trajectory, self._consent(recording)))
 
-    def place(self, recording: RecordingRoute) -> RecordingRoute:
+    def locate(self, recording: RecordingRoute) -> RecordingRoute:
         """A recording with everything that this computer knows of it."""
         return _placed(recording, self._item(recording))
 

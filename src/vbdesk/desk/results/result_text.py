@@ -121,12 +121,12 @@ class ResultReading:
         why = [what for what, _ in self.quality.issues]
         advice = [advice for _, advice in self.quality.issues]
         if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
-            heard = ngettext(
+            speech_sentence = ngettext(
                 "The sound is good, but only about {count} second of speech was heard.",
                 "The sound is good, but only about {count} seconds of speech were heard.",
                 whole(self.speech_s),
             )
-            why, advice = [heard], [advice_for(IssueCode.INSUFFICIENT_SPEECH)]
+            why, advice = [speech_sentence], [advice_for(IssueCode.INSUFFICIENT_SPEECH)]
         return tuple(why or [_(_NO_CAUSE)]), tuple(dict.fromkeys(advice))
 
 

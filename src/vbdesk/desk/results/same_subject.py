@@ -80,10 +80,10 @@ def neighbours(
 
 
 def _of_item(item: RecordingItem) -> SameSubjectRecording:
-    place = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
-    return SameSubjectRecording(place, item.recorded_at, level_of(item))
+    route = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
+    return SameSubjectRecording(route, item.recorded_at, level_of(item))
 
 
 def _of_point(point: DataPoint, group_id: str) -> SameSubjectRecording:
-    place = RecordingRoute(None, point.job_id, group_id, point.recorded_at)
-    return SameSubjectRecording(place, point.recorded_at, overall_level(signal.level for signal in point.signals))
+    route = RecordingRoute(None, point.job_id, group_id, point.recorded_at)
+    return SameSubjectRecording(route, point.recorded_at, overall_level(signal.level for signal in point.signals))

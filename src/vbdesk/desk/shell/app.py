@@ -432,7 +432,7 @@ class Desk(QObject):
         self._retry_timer.stop()
         self.lock.stop()
         self._next = None
-        self._keep_place()
+        self._store_geometry()
         if self._help is not None:
             self._help.close()
         parts = self.window.running_parts()
@@ -441,7 +441,7 @@ class Desk(QObject):
         self._tasks.all_ended.connect(self._on_all_ended)
         self._tasks.close(*parts)
 
-    def _keep_place(self) -> None:
+    def _store_geometry(self) -> None:
         """Keep size and place of the window for the next session."""
         store, area = PreferenceStore(self._ports.config_dir), self.window.normalGeometry()
         place, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
@@ -560,7 +560,7 @@ def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys, context: Task
             return _Opened(profile, library, open_budget(profile, library), None, None)
         if profile.kind == "service":
             return _Opened(profile, library, open_budget(profile, library), None, keys.due_recovery_key())
-        keys.keep_copies(profile, service_key)
+        keys.store_copies(profile, service_key)
         return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
     except BaseException:
         library.close()

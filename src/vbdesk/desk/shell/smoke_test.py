@@ -121,11 +121,11 @@ class SmokeTest(QObject):
         if setup.consent.missing:
             setup.consent.tick(True)
         yield _Step("ready", lambda: setup.ready)
-        heard: list[float] = [0.0]
-        page.model.moved.connect(lambda moment: heard.append(moment.seconds))
+        seconds: list[float] = [0.0]
+        page.model.moved.connect(lambda moment: seconds.append(moment.seconds))
         page.model.press()
         yield _Step("recording", lambda: page.model.phase is RecordPhase.RECORDING)
-        yield _Step("enough-speech", lambda: heard[-1] >= _SPEAK_S)
+        yield _Step("enough-speech", lambda: seconds[-1] >= _SPEAK_S)
         page.model.press()
         yield _Step("check", lambda: page.review.review is not None)
         page.review.send()

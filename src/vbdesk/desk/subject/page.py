@@ -371,11 +371,11 @@ class SubjectPage(QWidget):
     def _on_exported(self, outcome: CommandOutcome) -> None:
         found = outcome.done.found
         if isinstance(found, Written):
-            self.banner.say_saved(outcome.sentence, found.place, prints=self.printing.offer(found.printable))
+            self.banner.say_saved(outcome.sentence, found.path, prints=self.printing.offer(found.printable))
             announce(self, outcome.sentence)
 
 
 def _width(sign: SignChart) -> int:
     """Column width for the badge of the longest level."""
-    unheard = len(sign.silent) > 0 or Level.INCONCLUSIVE in sign.readings.levels
-    return _INCONCLUSIVE_WIDTH if unheard else _SIGN_WIDTH
+    unscored = len(sign.silent) > 0 or Level.INCONCLUSIVE in sign.readings.levels
+    return _INCONCLUSIVE_WIDTH if unscored else _SIGN_WIDTH

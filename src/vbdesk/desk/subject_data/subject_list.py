@@ -297,12 +297,12 @@ def _level(item: RecordingItem, levels: dict[str, Level], room: list[int]) -> Le
     return known
 
 
-KEPT_AS = "subjects"
+STORED_AS = "subjects"
 """The name of the stored list among the responses of a library."""
 
 
 @dataclass(frozen=True)
-class KeptList:
+class StoredList:
     """The last list, cached to show it immediately."""
 
     rows: list[SubjectRow]
@@ -324,19 +324,19 @@ class KeptList:
     @classmethod
     def from_json(
         cls, body: bytes, notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
-    ) -> "KeptList":
+    ) -> "StoredList":
         """Read the output of `to_json`; notes and unread results are current."""
         lines = parse_json_lines(body.splitlines())
         listed_at, rows, groups = next(lines)
         return cls(
-            [_kept_row(next(lines), notes, unread, now) for _ in range(rows)],
+            [_stored_row(next(lines), notes, unread, now) for _ in range(rows)],
             {key: AtService(_moment(latest), jobs, done) for key, latest, jobs, done in islice(lines, groups)},
             {take_id: _LEVELS[level] for take_id, level in lines},
             _moment(listed_at),
         )
 
 
-def _kept_row(
+def _stored_row(
     line: Sequence[Any], notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
 ) -> SubjectRow:
     key, last, level, at_service, recordings, here, moving = line
@@ -355,7 +355,7 @@ def _kept_row(
     )
 
 
-def kept_in_place(rows: list[SubjectRow], before: Iterable[SubjectRow]) -> list[SubjectRow]:
+def with_stable_order(rows: list[SubjectRow], before: Iterable[SubjectRow]) -> list[SubjectRow]:
     """Replace unchanged rows by the previous objects, so that the table skips them."""
     known = {row.key: row for row in before}
     same = ((row, known.get(row.key)) for row in rows)

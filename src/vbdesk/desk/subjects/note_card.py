@@ -87,7 +87,7 @@ class SubjectNoteCard(Card):
     def edit(self, group_id: str, note: SubjectNote, kind: SubjectDetail = SubjectDetail.NONE) -> None:
         """Edit a subject's note, after storing the previous subject's note; `kind` is that of the second line."""
         if not self.isHidden() and self.group_id and self.group_id != group_id:
-            self._keep()
+            self._store_note()
         self.group_id = group_id
         self._note, self._kind = note, kind
         self._title.setText(note.shown(group_id).text)
@@ -104,7 +104,7 @@ class SubjectNoteCard(Card):
     def leave(self) -> None:
         """Store the note and hide."""
         if not self.isHidden() and self.group_id:
-            self._keep()
+            self._store_note()
             self.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
@@ -113,7 +113,7 @@ class SubjectNoteCard(Card):
         else:
             super().keyPressEvent(event)
 
-    def _keep(self) -> None:
+    def _store_note(self) -> None:
         typed = self.tags.edit.text().strip(" ,")
         tags = (*self.tags.tags(), typed) if typed else self.tags.tags()
         fault = self._detail_fault()
@@ -145,7 +145,7 @@ class SubjectNoteCard(Card):
         if fault is not None:
             self.detail.setFocus()
             return
-        self._keep()
+        self._store_note()
         self._close()
 
     @Slot()

@@ -125,7 +125,7 @@ class SubjectsPage(QWidget):
         if self._note is None:
             self._note = SubjectNoteCard()
             self._note.hide()
-            self._note.kept.connect(self._keep_note)
+            self._note.kept.connect(self._store_note)
             self._note.closed.connect(self._back_to_list)
             self._parts.addWidget(self._note)
         return self._note
@@ -279,8 +279,8 @@ class SubjectsPage(QWidget):
         self._make_room()
 
     @Slot(str, object)
-    def _keep_note(self, group_id: str, note: SubjectNote) -> None:
-        self.view_model.keep_note(group_id, note)
+    def _store_note(self, group_id: str, note: SubjectNote) -> None:
+        self.view_model.store_note(group_id, note)
 
     @Slot()
     def _back_to_list(self) -> None:

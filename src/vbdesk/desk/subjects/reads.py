@@ -13,13 +13,20 @@ from vbdesk.desk.flow.reads import Asked, AskedRead
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.subject_data.request_throttle import has_room
-from vbdesk.desk.subject_data.subject_list import KEPT_AS, AtService, KeptList, SubjectRow, kept_in_place, merged
+from vbdesk.desk.subject_data.subject_list import (
+    STORED_AS,
+    AtService,
+    StoredList,
+    SubjectRow,
+    merged,
+    with_stable_order,
+)
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 FRESH = timedelta(minutes=5)
 """For so long the service's list, once it was read to its end, is not read again."""
 
-KEEP_EVERY = timedelta(seconds=20)
+STORE_EVERY = timedelta(seconds=20)
 """For recordings alone, the copy for the next start is not written more often."""
 
 _CHECK_INTERVAL_S = 5.0
@@ -63,7 +70,7 @@ class SubjectsBook:
 
     def __init__(self) -> None:
         self.listing, self.levels, self.wanted = SubjectListing({}), dict[str, Level](), False
-        self._kept: KeptList | None = None
+        self._stored_list: StoredList | None = None
         self._opened, self._lock = False, threading.Lock()
         self._stored: tuple[datetime | None, SubjectListing | None] = (None, None)
 
@@ -74,30 +81,30 @@ class SubjectsBook:
                 return
             self._opened = True
             self._stored = (context.clock.now(), None)
-            kept = context.library.responses.read(KEPT_AS)
-            if kept is None:
+            stored_list = context.library.responses.read(STORED_AS)
+            if stored_list is None:
                 return
             notes = context.library.subject_notes
-            listed = KeptList.from_json(kept[0], notes.all(), notes.unread(), context.clock.now())
+            listed = StoredList.from_json(stored_list[0], notes.all(), notes.unread(), context.clock.now())
             done = {group_id: group.done_jobs for group_id, group in listed.groups.items()}
-            context.results.counts.listed(done, listed.listed_at or kept[1], stored=True)
+            context.results.counts.listed(done, listed.listed_at or stored_list[1], stored=True)
             self.levels |= listed.levels
-            self.listing, self._kept = SubjectListing(listed.groups, listed_at=listed.listed_at), listed
+            self.listing, self._stored_list = SubjectListing(listed.groups, listed_at=listed.listed_at), listed
 
-    def take_kept(self) -> KeptList | None:
+    def take_stored(self) -> StoredList | None:
         """The copy of the session before, once."""
-        kept, self._kept = self._kept, None
-        return kept
+        stored_list, self._stored_list = self._stored_list, None
+        return stored_list
 
     def store(self, context: DeskContext, listing: SubjectListing, rows: list[SubjectRow]) -> None:
         """Store the list for the next start."""
         stored_at, stored = self._stored
         now = context.clock.now()
-        due = stored is not listing or stored_at is None or now - stored_at >= KEEP_EVERY
+        due = stored is not listing or stored_at is None or now - stored_at >= STORE_EVERY
         if due and not any(row.unknown_level for row in rows):
             self._stored = (now, listing)
-            copy = KeptList(rows, dict(listing.groups), self.levels, listing.listed_at)
-            context.library.responses.keep(KEPT_AS, copy.to_json())
+            copy = StoredList(rows, dict(listing.groups), self.levels, listing.listed_at)
+            context.library.responses.store(STORED_AS, copy.to_json())
 
 
 @dataclass(frozen=True)
@@ -120,16 +127,18 @@ class SubjectsRead(AskedRead[SubjectsData]):
     def here(self, context: DeskContext, before: SubjectsData | None, task: TaskContext) -> SubjectsData:  # noqa: D102
         book, library = self.book, context.library
         book.open(context)
-        kept, listing = book.take_kept(), book.listing
-        if kept is not None:
-            return SubjectsData(tuple(kept.rows), listing)
+        stored_list, listing = book.take_stored(), book.listing
+        if stored_list is not None:
+            return SubjectsData(tuple(stored_list.rows), listing)
         notes = library.subject_notes
         newest = context.results.newest_listed({key: group.latest for key, group in listing.groups.items()})
         groups = {key: group._replace(latest=newest[key]) for key, group in listing.groups.items()}
         counts, now = context.results.counts.all(), context.clock.now()
         rows = merged(library.list(), groups, notes.all(), notes.unread(), book.levels, counts, now)
         book.store(context, listing, rows)
-        return SubjectsData(tuple(kept_in_place(rows, () if before is None else before.rows)), listing, complete=True)
+        return SubjectsData(
+            tuple(with_stable_order(rows, () if before is None else before.rows)), listing, complete=True
+        )
 
     def ask(self, context: DeskContext, task: TaskContext) -> Asked:
         """Read the next pages within the request limit; what was read stays if one fails."""
@@ -170,19 +179,19 @@ class SubjectsRead(AskedRead[SubjectsData]):
 
 
 @dataclass(frozen=True)
-class KeepNote(Command):
+class StoreNote(Command):
     """Store the note of a subject on this computer."""
 
     group_id: str
     note: SubjectNote
 
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        context.library.subject_notes.keep(self.group_id, self.note)
+        context.library.subject_notes.store(self.group_id, self.note)
         return Done(touched=frozenset({Changed.LIBRARY}))
 
 
 @dataclass(frozen=True)
-class KeepTags(Command):
+class StoreTags(Command):
     """Give subjects tags, or take tags from them; notes and other tags stay."""
 
     group_ids: frozenset[str]

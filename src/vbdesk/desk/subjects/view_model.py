@@ -10,7 +10,7 @@ from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.reports.report_look import report_look
 from vbdesk.desk.subject_data.subject_list import HEADINGS, Order, SubjectFilter, all_tags, ordered
-from vbdesk.desk.subjects.reads import KeepNote, KeepTags, SubjectsBook, SubjectsData, SubjectsRead
+from vbdesk.desk.subjects.reads import StoreNote, StoreTags, SubjectsBook, SubjectsData, SubjectsRead
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.time_text import age_text
 from vbdesk.language import _, joined, ngettext
@@ -133,17 +133,17 @@ class SubjectsViewModel(QObject):
         """What the second line of a subject holds in this profile."""
         return self.flow.context.sync.settings.detail
 
-    def keep_note(self, group_id: str, note: SubjectNote) -> None:
+    def store_note(self, group_id: str, note: SubjectNote) -> None:
         """Store the note of a subject on this computer."""
         if note != self.note_of(group_id):
             self._show_notes({group_id: note})
-            self._do(KeepNote(group_id, note))
+            self._do(StoreNote(group_id, note))
 
     def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
         """Give subjects tags, or take tags from them; notes and other tags stay."""
         chosen = {row.key: row.note.tagged(tags, added=added) for row in self.data.rows if row.key in set(group_ids)}
         self._show_notes(chosen)
-        self._do(KeepTags(frozenset(chosen), tuple(tags), added))
+        self._do(StoreTags(frozenset(chosen), tuple(tags), added))
 
     def _show_notes(self, notes: Mapping[str, SubjectNote]) -> None:
         """Show notes that are being stored; what is read after that shows them too."""

@@ -51,8 +51,8 @@ class Banner(QWidget):
         self._sentence = Text("", Role.BODY, "text", wrap=True)
         self._buttons = [Button("", ButtonKind.QUIET) for _place in range(_MOST_ACTIONS)]
         pressed = QButtonGroup(self)
-        for place, button in enumerate(self._buttons):
-            pressed.addButton(button, place)
+        for index, button in enumerate(self._buttons):
+            pressed.addButton(button, index)
         pressed.idClicked.connect(self._perform)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.clicked.connect(self._on_close)
@@ -136,11 +136,11 @@ class Banner(QWidget):
         self._title.setVisible(bool(notice.title))
         self._sentence.setText(notice.sentence)
         self._sentence.set_ink("text2" if notice.title else "text")
-        for place, button in enumerate(self._buttons):
-            if before[place : place + 1] != notice.actions[place : place + 1]:
+        for index, button in enumerate(self._buttons):
+            if before[index : index + 1] != notice.actions[index : index + 1]:
                 button.setDown(False)  # a press that began on the notice before ends without effect
-            button.setText(notice.actions[place].label if place < len(notice.actions) else "")
-            button.setVisible(place < len(notice.actions))
+            button.setText(notice.actions[index].label if index < len(notice.actions) else "")
+            button.setVisible(index < len(notice.actions))
         self.button.set_kind(ButtonKind.LINK if notice.tone is Tone.INFO else ButtonKind.QUIET)
         self._close.setAccessibleName(_("Close message"))
         self._close.setVisible(self._page is not None and all(action.run is not None for action in notice.actions))
@@ -216,11 +216,11 @@ class Banner(QWidget):
             closed()
 
     @Slot(int)
-    def _perform(self, place: int) -> None:
+    def _perform(self, index: int) -> None:
         """Do what the notice that is shown offers with this button."""
-        if self._notice is None or place >= len(self._notice.actions):
+        if self._notice is None or index >= len(self._notice.actions):
             return
-        action = self._notice.actions[place]
+        action = self._notice.actions[index]
         if action.run is None:
             self._on_close()
             return

@@ -27,19 +27,19 @@ class CellTable(QAbstractTableModel):
         super().__init__(parent)
         self._headings = self._names = tuple(headings)
         self._rows: list[Row] = []
-        self._places: dict[str, int] = {}
+        self._indexes: dict[str, int] = {}
 
     def rows(self) -> Sequence[Row]:
         """All rows, in order."""
         return self._rows
 
-    def row(self, place: int) -> Row:
+    def row(self, index: int) -> Row:
         """The row at a place."""
-        return self._rows[place]
+        return self._rows[index]
 
-    def place_of(self, key: str) -> int | None:
+    def index_of(self, key: str) -> int | None:
         """Index of a row by its key; None if it is not in the table."""
-        return self._places.get(key)
+        return self._indexes.get(key)
 
     def replace(self, headings: Sequence[str], rows: Sequence[Row], names: Sequence[str] = ()) -> None:
         """Replace columns and rows; `names` are the headings in full where they are broken or cut."""
@@ -56,7 +56,7 @@ class CellTable(QAbstractTableModel):
         if not any(row.key in keys for row in self._rows):
             self.replace(self._headings, wanted, self._names)
             return
-        gone = _runs([place for place, row in enumerate(self._rows) if row.key not in keys])
+        gone = _runs([index for index, row in enumerate(self._rows) if row.key not in keys])
         if len(gone) > _MANY_RUNS:  # views and screen readers scan all rows after each removal
             self.replace(self._headings, wanted, self._names)
             return
@@ -76,7 +76,7 @@ class CellTable(QAbstractTableModel):
         before = self._rows
         self._take(wanted)
         pairs = enumerate(zip(before, wanted, strict=True))
-        changed = [place for place, (old, new) in pairs if old is not new and old != new]
+        changed = [index for index, (old, new) in pairs if old is not new and old != new]
         if changed:
             self.dataChanged.emit(
                 self.index(changed[0], 0), self.index(changed[-1], len(self._headings) - 1), list(CellRole)
@@ -84,13 +84,13 @@ class CellTable(QAbstractTableModel):
 
     def exchange(self, rows: Iterable[Row]) -> None:
         """Replace the content of rows in place; other rows cost nothing."""
-        places = []
+        indexes = []
         for row in rows:
-            place = self._places.get(row.key)
-            if place is not None:
-                self._rows[place] = row
-                places.append(place)
-        for first, last in _runs(sorted(places)):
+            index = self._indexes.get(row.key)
+            if index is not None:
+                self._rows[index] = row
+                indexes.append(index)
+        for first, last in _runs(sorted(indexes)):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(self._headings) - 1), list(CellRole))
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -103,7 +103,7 @@ class CellTable(QAbstractTableModel):
 
     def _take(self, rows: list[Row]) -> None:
         self._rows = rows
-        self._places = {row.key: place for place, row in enumerate(rows)}
+        self._indexes = {row.key: index for index, row in enumerate(rows)}
 
     def _reorder(self, wanted: list[Row]) -> None:
         self.layoutAboutToBeChanged.emit()
@@ -111,7 +111,7 @@ class CellTable(QAbstractTableModel):
         keys = [self._rows[index.row()].key for index in persistent]
         rows = {row.key: row for row in self._rows}
         self._take([rows[row.key] for row in wanted])
-        moved = [self.index(self._places[key], index.column()) for key, index in zip(keys, persistent, strict=True)]
+        moved = [self.index(self._indexes[key], index.column()) for key, index in zip(keys, persistent, strict=True)]
         self.changePersistentIndexList(persistent, moved)
         self.layoutChanged.emit()
 
@@ -154,17 +154,17 @@ class CellTable(QAbstractTableModel):
             return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         return None
 
-    def cell(self, place: int, column: int) -> Cell:
+    def cell(self, index: int, column: int) -> Cell:
         """One cell."""
-        return self._rows[place].cells[column]
+        return self._rows[index].cells[column]
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each consecutive run in ascending `places`."""
+def _runs(indexes: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each consecutive run in ascending `indexes`."""
     runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][1] == place - 1:
-            runs[-1] = (runs[-1][0], place)
+    for index in indexes:
+        if runs and runs[-1][1] == index - 1:
+            runs[-1] = (runs[-1][0], index)
         else:
-            runs.append((place, place))
+            runs.append((index, index))
     return runs

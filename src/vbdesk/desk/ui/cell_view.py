@@ -228,24 +228,24 @@ class CellView(QTableView):
 
     def select_key(self, key: str) -> None:
         """Select a row by its key, if it is here."""
-        place = self._table.place_of(key)
-        if place is not None:
-            self.setCurrentIndex(self._table.index(place, 0))
+        index = self._table.index_of(key)
+        if index is not None:
+            self.setCurrentIndex(self._table.index(index, 0))
 
     def chosen_keys(self) -> list[str]:
         """Keys of the checked rows, in list order."""
         selection = self.selectionModel().selection()
         parts = [selection.at(number) for number in range(selection.count())]
         ranges = sorted((part.top(), part.bottom()) for part in parts)
-        places = (place for first, last in ranges for place in range(first, last + 1))
-        return [self._table.row(place).key for place in places]
+        indexes = (index for first, last in ranges for index in range(first, last + 1))
+        return [self._table.row(index).key for index in indexes]
 
     def choose_keys(self, keys: Iterable[str]) -> None:
         """Check exactly these rows, those that are here."""
-        places = sorted(place for key in keys if (place := self._table.place_of(key)) is not None)
+        indexes = sorted(index for key in keys if (index := self._table.index_of(key)) is not None)
         rows, last = QItemSelection(), self._table.columnCount() - 1
-        for place in places:
-            rows.select(self._table.index(place, 0), self._table.index(place, last))
+        for index in indexes:
+            rows.select(self._table.index(index, 0), self._table.index(index, last))
         self.selectionModel().select(rows, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def first_edge(self) -> int:
@@ -473,14 +473,14 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: Q
         lines.append(begun)
     lines += [rest] if rest else []
     top = area.center().y() - (first + second * len(lines)) / 2
-    for place, text in enumerate((cell.first, *lines)):
-        font = theme.font(Role.CAPTION if place else Role.LABEL_STRONG)
+    for index, text in enumerate((cell.first, *lines)):
+        font = theme.font(Role.CAPTION if index else Role.LABEL_STRONG)
         painter.setFont(font)
-        painter.setPen(theme.colour("text2" if place else "text"))
-        cut = Qt.TextElideMode.ElideRight if place else Qt.TextElideMode.ElideMiddle
+        painter.setPen(theme.colour("text2" if index else "text"))
+        cut = Qt.TextElideMode.ElideRight if index else Qt.TextElideMode.ElideMiddle
         shown = QFontMetricsF(font).elidedText(text, cut, area.width())
-        y = top + (first + second * (place - 1) if place else 0)
-        line = QRectF(area.left(), y, area.width(), second if place else first)
+        y = top + (first + second * (index - 1) if index else 0)
+        line = QRectF(area.left(), y, area.width(), second if index else first)
         painter.drawText(line, _LINE, shown)
 
 

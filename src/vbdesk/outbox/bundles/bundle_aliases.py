@@ -30,4 +30,4 @@ def take_in_aliases(library: Library, aliases: Collection[BundledAlias]) -> None
         while notes.group_id_of(free) not in (None, arriving.group_id):
             number += 1
             free = f"{alias[: LONGEST_ALIAS - _NUMBER_ROOM]} ({number})"
-        notes.keep_alias(arriving.group_id, free)
+        notes.store_alias(arriving.group_id, free)

@@ -47,7 +47,7 @@ class LogFile(RotatingFileHandler):
         """Ignore write errors: what matters is reported elsewhere."""
 
 
-def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
+def start_log(folder: Path, *, on_terminal: bool = True) -> None:
     """Write the log of this program to `folder`, and native crashes as stack traces, without a memory dump.
 
     The program continues without a log if it cannot be written.

@@ -172,7 +172,7 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
     )
     try:
         if row.alias:
-            library.subject_notes.keep_alias(row.group_id, row.alias)
+            library.subject_notes.store_alias(row.group_id, row.alias)
         take_id = library.import_file(row.path, metadata)
     except (AliasTaken, NotAllowed, OSError, ValueError, AudioError) as error:
         return ImportOutcome(row, None, _text(error))

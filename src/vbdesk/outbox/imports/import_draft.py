@@ -96,7 +96,7 @@ class ImportDraft:
         """Set a field of rows, as typed. A time of day alone keeps the day of each row, and a day alone its time."""
         wanted = set(numbers)
         edited = [self._edited(row, field, text) if row.number in wanted else row for row in self.rows]
-        self._keep(edited)
+        self._set_rows(edited)
 
     def apply(self, pattern: NamePattern, numbers: Collection[int]) -> None:
         """Fill subject and time from the names of the files. What the pattern does not find stays as it is.
@@ -106,7 +106,7 @@ class ImportDraft:
         """
         pattern.check()
         wanted = set(numbers)
-        self._keep([self._named(row, pattern) if row.number in wanted else row for row in self.rows])
+        self._set_rows([self._named(row, pattern) if row.number in wanted else row for row in self.rows])
 
     def preview(self, pattern: NamePattern, numbers: Collection[int]) -> PatternPreview:
         """What `apply` would find.
@@ -132,7 +132,7 @@ class ImportDraft:
     def leave_out(self, numbers: Collection[int]) -> None:
         """Take rows out of this import; `undo` brings them back."""
         gone = set(numbers)
-        self._keep([row for row in self.rows if row.number not in gone])
+        self._set_rows([row for row in self.rows if row.number not in gone])
 
     def undo(self) -> None:
         """Take the last edit back; what reading the files showed stays."""
@@ -219,7 +219,7 @@ class ImportDraft:
     def _day_of(self, row: ImportRow) -> object:
         return None if row.recorded_at is None else row.recorded_at.astimezone(self.zone).date()
 
-    def _keep(self, edited: Sequence[ImportRow]) -> None:
+    def _set_rows(self, edited: Sequence[ImportRow]) -> None:
         self._undo = [*self._undo, self.rows][-_MOST_UNDO:]
         self._check(edited)
 

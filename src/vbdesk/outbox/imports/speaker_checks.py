@@ -59,7 +59,7 @@ class SpeakerChecks:
                 if other.recorded_at < item.recorded_at and other.take_id in members - together and _has_sound(other)
             ]
             if self._is_due(item, earlier, members):
-                self._keep(item, earlier)
+                self._cache_finding(item, earlier)
                 return True
         return False
 
@@ -71,7 +71,7 @@ class SpeakerChecks:
             return False
         return known is None or (raises_question(item) and _newly_confirmed(earlier, known))
 
-    def _keep(self, item: RecordingItem, earlier: list[RecordingItem]) -> None:
+    def _cache_finding(self, item: RecordingItem, earlier: list[RecordingItem]) -> None:
         found = self._comparison.finding(item, earlier) if earlier and _has_sound(item) else None
         self._tried[item.take_id] = _ids(earlier)
         if found == item.speaker:

@@ -35,7 +35,7 @@ REMEMBERED = 200
 EMBEDDING = 256
 
 Voice = NDArray[np.float32]
-_Heard = tuple[str, tuple[float, float] | None]
+_Voice = tuple[str, tuple[float, float] | None]
 """A take and the part of it that counts."""
 
 
@@ -139,7 +139,7 @@ class SpeakerComparison:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
+        self._voices: OrderedDict[_Voice, Voice | None] = OrderedDict()
 
     def compare(self, audio: TakeAudio, group_id: str, version_of: str | None = None) -> SpeakerSimilarity:
         """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""

@@ -297,7 +297,7 @@ def silence_sentence(silence: Silence, platform: str = sys.platform) -> str:
     return texts.overall.silent
 
 
-def kept_fault(duration_s: float, quality: Mapping[str, Any]) -> tuple[str, bool] | None:
+def take_fault(duration_s: float, quality: Mapping[str, Any]) -> tuple[str, bool] | None:
     """Why a recording that was checked before is of little use, and whether the service would refuse it.
 
     None if it is good enough, or was never checked.

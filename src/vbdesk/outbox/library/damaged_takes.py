@@ -47,7 +47,7 @@ class DamagedTakes:
             found = salvage(path, self._store.key)
             parts = self._recover(found, path.stem)
             try:
-                self._keep(path)
+                self._set_aside(path)
             except BaseException:
                 for part in parts:
                     part.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ class DamagedTakes:
 
     def keep(self, path: Path) -> None:
         """Move a leftover's file aside, and stop offering it. Raises OSError."""
-        self._keep(path)
+        self._set_aside(path)
         self._note(AuditAction.DAMAGED_KEPT, path.stem)
 
     def delete(self, path: Path) -> None:
@@ -116,7 +116,7 @@ class DamagedTakes:
             raise FileDamaged(message("None of its sound can be read."))
         return recover_parts(found, self._recording_folder, name, self._store.key)
 
-    def _keep(self, path: Path) -> None:
+    def _set_aside(self, path: Path) -> None:
         make_private(self.folder)
         target = self.folder / path.name
         number = 1

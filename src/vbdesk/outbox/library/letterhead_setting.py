@@ -21,17 +21,17 @@ class LetterheadSetting:
         content = self._store.setting(_NAME)
         if content is None:
             return None
-        kept = json.loads(content)
-        return Letterhead(kept["name"], tuple(kept["address"]), base64.b64decode(kept["logo"]))
+        stored = json.loads(content)
+        return Letterhead(stored["name"], tuple(stored["address"]), base64.b64decode(stored["logo"]))
 
-    def keep(self, letterhead: Letterhead | None) -> None:
+    def store(self, letterhead: Letterhead | None) -> None:
         """Store the letterhead; None removes it. Notes in the audit log that it changed, not what it says."""
         with self._store.changing():
             if letterhead is None:
                 self._store.drop("settings", _NAME)
             else:
                 logo = base64.b64encode(letterhead.logo).decode()
-                kept = {"name": letterhead.name, "address": letterhead.address, "logo": logo}
-                self._store.keep_setting(_NAME, json.dumps(kept).encode())
+                stored = {"name": letterhead.name, "address": letterhead.address, "logo": logo}
+                self._store.keep_setting(_NAME, json.dumps(stored).encode())
             said = "none" if letterhead is None else "with logo" if letterhead.logo else "without logo"
             self._store.note(AuditAction.SETTINGS_CHANGED, detail=f"letterhead={said}")

@@ -222,7 +222,7 @@ class Library(RecordingList):
             self.store.insert(take_id, metadata, duration_s, imported=True)
             self.consents.take_in_tick(metadata.group_id, metadata.consented_at)
             self.store.note(AuditAction.IMPORTED, take_id)
-            self._sounds.keep_copy(take_id, take_key)
+            self._sounds.store_copy(take_id, take_key)
         return take_id
 
     def _with_language(self, metadata: TakeMetadata) -> TakeMetadata:
@@ -340,7 +340,7 @@ class Library(RecordingList):
             self._decide_time(take_id, decided, self.store.free_moment(original))
             self._note_correction(item, original, "restored")
 
-    def keep_recorded_at(self, take_id: str) -> None:
+    def confirm_recorded_at(self, take_id: str) -> None:
         """Keep the time of a recording although it is doubtful, as a person decided.
 
         Raises:

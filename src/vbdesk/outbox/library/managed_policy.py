@@ -36,7 +36,7 @@ MAC_FOLDER = Path("/Library/Managed Preferences")
 MAC_FILE = "org.vbdesk.desk.plist"
 LINUX_FILE = Path("/etc/vbdesk/policy.toml")
 LONGEST_LOCK_AFTER = 24 * 60
-LONGEST_KEPT_DAYS = 3650
+LONGEST_RETENTION_DAYS = 3650
 MANAGED = message("Set by your organisation.")
 LARGEST_FILE = 10**6
 """Bytes; a policy has a few hundred."""
@@ -216,7 +216,7 @@ def _minutes(value: object) -> int:
 def _retention(value: object) -> Retention:
     if value == RetentionRule.FOR_EVER.value:
         return Retention()
-    return Retention(RetentionRule.AFTER_RESULT, _number(value, 0, LONGEST_KEPT_DAYS))
+    return Retention(RetentionRule.AFTER_RESULT, _number(value, 0, LONGEST_RETENTION_DAYS))
 
 
 def _update_notice(value: object) -> NoticeSource | str:
@@ -281,7 +281,7 @@ _ENTRIES: dict[str, _Entry] = {
             "{place} sets {entry} to {found}, which is ignored. "
             "Set a whole number from {least} to {most}, or {for_ever}."
         ),
-        lambda: {"least": 0, "most": str(LONGEST_KEPT_DAYS), "for_ever": RetentionRule.FOR_EVER.value},
+        lambda: {"least": 0, "most": str(LONGEST_RETENTION_DAYS), "for_ever": RetentionRule.FOR_EVER.value},
     ),
     "UpdateNotice": _Entry(
         "update_notice",

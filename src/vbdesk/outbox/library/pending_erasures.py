@@ -69,7 +69,7 @@ class PendingErasures:
         job_ids = {str(row["job_id"]) for row in noted} | ({str(job_id)} if job_id is not None else set())
         upload_refs = () if upload_ref is None else (str(upload_ref),)
         if job_ids or upload_refs:
-            self._keep(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), upload_refs))
+            self._store_row(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), upload_refs))
 
     def due(self) -> list[PendingErasure]:
         """Erasures that the service should do now."""
@@ -105,7 +105,7 @@ class PendingErasures:
             tuple(entry["uploads"]),
         )
 
-    def _keep(self, erasure: PendingErasure) -> None:
+    def _store_row(self, erasure: PendingErasure) -> None:
         entry = {
             "group": erasure.group_id,
             "what": erasure.what,

@@ -24,7 +24,7 @@ AGREE = timedelta(minutes=1)
 """How much two answers of the service may differ from the time that passed between them."""
 
 DRIFT = 1e-4  # of an uncorrected monotonic clock: ten seconds a day
-KEPT_SPANS = 50  # starts of the computer, about two months
+MOST_SPANS = 50  # starts of the computer, about two months
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class KnownTimes:
         spans = [span for span in self.spans if not span.is_refuted_by(answer)]
         if spans and spans[-1].last.agrees_with(answer):
             return KnownTimes((*spans[:-1], replace(spans[-1], last=answer)))
-        return KnownTimes((*spans, ConfirmedSpan(answer, answer, clock))[-KEPT_SPANS:])
+        return KnownTimes((*spans, ConfirmedSpan(answer, answer, clock))[-MOST_SPANS:])
 
     def supports(self, confirmed: ServiceTime) -> bool:
         """Whether a recording's confirmed time was not refuted since; True if nothing is known."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
 
-KEPT_COHORT = "cohort"
+STORED_COHORT = "cohort"
 """The name of the summaries of all subjects."""
 
 
@@ -29,7 +29,7 @@ class ResponseCache:
         except (InvalidTag, TypeError, ValueError, zlib.error):
             return None
 
-    def keep(self, name: str, body: bytes) -> None:
+    def store(self, name: str, body: bytes) -> None:
         """Store `body` as `name`. Subscribers are not notified: no recording changes."""
         read_at = self._store.now()
         sealed = self._store.cipher.encrypt(zlib.compress(body, 1), _place(name, read_at))

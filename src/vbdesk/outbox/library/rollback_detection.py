@@ -122,7 +122,7 @@ class KeyringMarkThread:
         self._vault, self._name = vault, name
         self._due, self._written, self._refused, self._read = due, written, refused, read
         self._stop, self._now = threading.Event(), threading.Event()
-        self._kept: int | None = None
+        self._stored: int | None = None
         self._thread = threading.Thread(target=self._run, name="high-water mark", daemon=True)
 
     def start(self) -> None:
@@ -165,12 +165,12 @@ class KeyringMarkThread:
 
     def _write(self) -> None:
         version = self._due()
-        if version is None or version == self._kept:
+        if version is None or version == self._stored:
             return
         try:
             self._vault.set_without_prompt(self._name, str(version))
         except VaultError as error:
             self._refused(error)
         else:
-            self._kept = version
+            self._stored = version
             self._written(version)

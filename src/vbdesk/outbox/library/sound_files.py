@@ -39,7 +39,7 @@ from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.repair import backups
 from vbdesk.outbox.library.store import Store
 
-COPIES_KEPT_S = 14 * 86_400.0  # copies of the database before a migration
+COPY_RETENTION_S = 14 * 86_400.0  # copies of the database before a migration
 
 UNNAMED = (".arriving", ".away")  # from a bundle; in the trash of an earlier version
 
@@ -93,12 +93,12 @@ class SoundFiles:
             self._coming(take_id).replace(path)
 
     def seal_copy(self, take_id: str, source: Path) -> bytes:
-        """Write an encrypted copy of a file; returns its key for `keep_copy`. Raises OSError and leaves nothing."""
+        """Write an encrypted copy of a file; returns its key for `store_copy`. Raises OSError and leaves nothing."""
         key = new_key()
         encrypt_file(source, self._coming(take_id), key)
         return key
 
-    def keep_copy(self, take_id: str, take_key: bytes) -> None:
+    def store_copy(self, take_id: str, take_key: bytes) -> None:
         """Add the copy to the library. Within the transaction that inserts its row."""
         self._store.keep_take_key(take_id, take_key)
         self._store.after_commit(lambda: self._settle(take_id))
@@ -151,7 +151,7 @@ class SoundFiles:
         Returns:
             Take ids of recordings whose sound is missing, and names of files that belong to no recording.
         """
-        self._drop_copies(COPIES_KEPT_S)
+        self._drop_copies(COPY_RETENTION_S)
         found = self.folder_state()
         self._scrub(whole=bool(found.doomed))  # a kill may have interrupted a deletion before this
         for path in found.doomed:

@@ -46,9 +46,9 @@ class SubjectNote:
 
     def tagged(self, tags: Collection[str], *, added: bool) -> "SubjectNote":
         """This note with the tags as well, or without them."""
-        kept = tuple(tag for tag in self.tags if added or tag not in tags)
-        more = tuple(tag for tag in tags if added and tag not in kept)
-        return replace(self, tags=(*kept, *more))
+        remaining = tuple(tag for tag in self.tags if added or tag not in tags)
+        more = tuple(tag for tag in tags if added and tag not in remaining)
+        return replace(self, tags=(*remaining, *more))
 
     @property
     def line(self) -> str:
@@ -90,36 +90,36 @@ class SubjectNotes:
         """Give subjects tags, or take tags from them, all or none; the rest of their notes stays as it is stored."""
         with self._store.changing():
             for group_id in group_ids:
-                self.keep(group_id, self.note_of(group_id).tagged(tags, added=added))
+                self.store(group_id, self.note_of(group_id).tagged(tags, added=added))
 
-    def keep(self, group_id: str, note: SubjectNote) -> None:
+    def store(self, group_id: str, note: SubjectNote) -> None:
         """Store what is noted about a subject; an empty note is deleted. Notifies subscribers.
 
         Raises:
             AliasTaken: another subject has this alias; nothing is stored.
         """
         tags = tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
-        kept = replace(note, text=note.text.strip(), tags=tags, alias=tidy(note.alias), detail=tidy(note.detail))
+        stored = replace(note, text=note.text.strip(), tags=tags, alias=tidy(note.alias), detail=tidy(note.detail))
         with self._store.changing():
-            if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
+            if stored.alias and self.group_id_of(stored.alias) not in (None, group_id):
                 raise AliasTaken(message("Another subject has this name already. Choose another one."))
-            if kept == SubjectNote():
+            if stored == SubjectNote():
                 self._store.drop("subjects", group_id)
             else:
-                self._store.put("subjects", group_id, self._encrypted(group_id, kept))
+                self._store.put("subjects", group_id, self._encrypted(group_id, stored))
             before = self.note_of(group_id).spoken
-            if kept.spoken != before:
-                follow_subject(self._store, group_id, before, kept.spoken)
-            self._store.after_commit(lambda: self._remember_one(group_id, kept))
+            if stored.spoken != before:
+                follow_subject(self._store, group_id, before, stored.spoken)
+            self._store.after_commit(lambda: self._remember_one(group_id, stored))
 
     def change(self, group_id: str, change: Callable[[SubjectNote], SubjectNote]) -> None:
         """Change what is noted about a subject, if `change` alters it. Raises AliasTaken."""
         if change(self.note_of(group_id)) == self.note_of(group_id):
             return
         with self._store.changing():  # what another thread stores meanwhile stays
-            self.keep(group_id, change(self.note_of(group_id)))
+            self.store(group_id, change(self.note_of(group_id)))
 
-    def keep_alias(self, group_id: str, alias: str) -> None:
+    def store_alias(self, group_id: str, alias: str) -> None:
         """Store the alias of a subject, unless it has it. Raises AliasTaken."""
         self.change(group_id, lambda note: replace(note, alias=tidy(alias)))
 
@@ -137,7 +137,7 @@ class SubjectNotes:
         if fault is not None:
             raise NoSubjectName(fault)
         group_id = new_group_id(self._known)
-        self.keep_alias(group_id, alias)
+        self.store_alias(group_id, alias)
         return group_id
 
     def note_of(self, group_id: str) -> SubjectNote:

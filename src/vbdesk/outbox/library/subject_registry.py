@@ -88,7 +88,7 @@ def _answers(erasing: SubjectErasure) -> None:
 
 
 def _note(erasing: SubjectErasure) -> None:
-    erasing.library.subject_notes.keep(erasing.group_id, SubjectNote())
+    erasing.library.subject_notes.store(erasing.group_id, SubjectNote())
 
 
 def _corrections(erasing: SubjectErasure) -> None:

@@ -208,7 +208,7 @@ class ServiceKeyStore:
                 record = replace(record, wrapped=wrap(key, record.key_id, passphrase))
             else:
                 record = replace(record, wrapped=None)
-                _keep(vault, record.vault_name, key)
+                _store_key(vault, record.vault_name, key)
                 self._put_back(vault, key)
             self._write(replace(record, recovery_offered=True))
             return _opened(replace(record, recovery_offered=True), key)
@@ -267,7 +267,7 @@ class ServiceKeyStore:
         """
         with self._locked():
             record = self._read_wrapped()
-            _keep(vault, record.vault_name, key)
+            _store_key(vault, record.vault_name, key)
             self._write(replace(record, wrapped=None, lock=None))
 
     def recovery_was_offered(self) -> None:
@@ -304,7 +304,7 @@ class ServiceKeyStore:
     def _create_in(self, vault: Vault) -> ServiceKey:
         key = random.token_bytes(KEY_BYTES)
         record = _Record(new_id(), _check_of(key), None, recovery_offered=False)
-        _keep(vault, record.vault_name, key)
+        _store_key(vault, record.vault_name, key)
         self._write(record)
         return _opened(record, key)
 
@@ -430,7 +430,7 @@ def _unwrapped(record: _Record, passphrase: str) -> bytes:
         raise _missing() from None
 
 
-def _keep(vault: Vault, name: str, key: bytes) -> None:
+def _store_key(vault: Vault, name: str, key: bytes) -> None:
     """Store the key in the keyring, and check that it reads back, before anything is encrypted with it."""
     vault.set(name, base64.b64encode(key).decode("ascii"))
     if _decoded(vault.get(name) or "") != key:

@@ -45,11 +45,11 @@ class RecordingCounts:
                 if known is None or not stored:
                     self._listed[group_id] = (done, at)
 
-    def keep(self, read: TrajectoryRead) -> None:
+    def store(self, read: TrajectoryRead) -> None:
         """Store what a new trajectory says, so that no list has to read the whole of it."""
         jobs = [point.job_id for point in read.data_points]
         body = json.dumps({"jobs": jobs, "done": read.done_job_count})
-        self._library.responses.keep(trajectory_name(read.group_id), body.encode())
+        self._library.responses.store(trajectory_name(read.group_id), body.encode())
         with self._lock:
             self._trajectories.pop(read.group_id, None)
 
@@ -119,9 +119,9 @@ class RecordingCounts:
         return known
 
     def _read(self, group_id: str, read_at: datetime) -> _TrajectoryJobs | None:
-        kept = self._library.responses.read(trajectory_name(group_id))
-        if kept is not None and kept[1] >= read_at:
-            document = json.loads(kept[0])
+        response = self._library.responses.read(trajectory_name(group_id))
+        if response is not None and response[1] >= read_at:
+            document = json.loads(response[0])
             return _TrajectoryJobs(read_at, frozenset(document["jobs"]), document["done"])
         with self._library.responses.without_erasure():
             stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
@@ -131,7 +131,7 @@ class RecordingCounts:
                 return None
             if read is None:
                 return None
-            self.keep(read)
+            self.store(read)
         return _TrajectoryJobs(read_at, frozenset(point.job_id for point in read.data_points), read.done_job_count)
 
 

@@ -197,7 +197,7 @@ class ResultRepository:
             if since is not None and self._responses.is_erased(read.group_id, since):
                 return
             self._responses.keep_trajectory(read.group_id, _body(read))
-            self.counts.keep(read)
+            self.counts.store(read)
         for callback in tuple(self._subscribers):
             callback(read.group_id)
 
@@ -210,7 +210,7 @@ class ResultRepository:
         """Store an aggregate, unless the subject was erased since `erasures` was `since`."""
         with self._responses.without_erasure():
             if not self._responses.is_erased(read.group_id, since):
-                self._responses.keep(aggregate_name(read.group_id), _body(read))
+                self._responses.store(aggregate_name(read.group_id), _body(read))
 
 
 class ResultReader:

@@ -246,16 +246,16 @@ def _empty_sign(name: str, label: str) -> SignTrajectory:
 
 def _without_estimates(sign: SignTrajectory, points: Sequence[DataPoint]) -> SignTrajectory:
     """A sign with its recordings counted again, and nothing else."""
-    heard = [point for point in points if any(_is_heard(signal, sign.name) for signal in point.signals)]
+    scored = [point for point in points if any(_is_scored(signal, sign.name) for signal in point.signals)]
     return _empty_sign(sign.name, sign.label).model_copy(
         update={
             "time_scale": sign.time_scale,
-            "n_recordings": len(heard),
-            "n_timepoints": len({point.timepoint for point in heard}),
-            "last_recorded_at": heard[-1].recorded_at if heard else None,
+            "n_recordings": len(scored),
+            "n_timepoints": len({point.timepoint for point in scored}),
+            "last_recorded_at": scored[-1].recorded_at if scored else None,
         }
     )
 
 
-def _is_heard(signal: TrajectorySignal, name: str) -> bool:
+def _is_scored(signal: TrajectorySignal, name: str) -> bool:
     return signal.name == name and signal.score is not None

@@ -76,8 +76,8 @@ class ServiceConnection:
     @property
     def clock_error(self) -> timedelta | None:
         """Service time minus our time; None if the last answer had no time."""
-        heard = self.last_answer_time()
-        return None if heard is None else heard - self._clock.now()
+        answered_at = self.last_answer_time()
+        return None if answered_at is None else answered_at - self._clock.now()
 
     @property
     def clock_is_wrong(self) -> bool:

@@ -238,7 +238,7 @@ class TaskHandlers:
         granted = self._granted.get(event.event_id)
         if granted is None or granted.sha256 != upload.sha256 or granted.grant.expires_at <= self._now():
             granted = self._granted[event.event_id] = self._request_grant(upload, cancel)
-        self._queue.keep_digest(event, upload.sha256)
+        self._queue.store_digest(event, upload.sha256)
         source = AudioSource.from_bytes(upload.content, upload.content_type)
         whole = False
 
@@ -258,7 +258,7 @@ class TaskHandlers:
             granted.unanswered = granted.unanswered or whole
             raise
         self._granted.pop(event.event_id, None)
-        self._queue.keep_upload(event, granted.grant.upload_ref)
+        self._queue.store_upload(event, granted.grant.upload_ref)
         self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)
         return granted.grant.upload_ref
 

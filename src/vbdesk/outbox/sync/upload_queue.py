@@ -22,7 +22,7 @@ _REPORTED = {
     JobStatus.FAILED: OutboxState.FAILED,
     JobStatus.TIMED_OUT: OutboxState.TIMED_OUT,
 }
-UPLOAD_KEPT = timedelta(hours=24)  # how long a service keeps an unused upload
+UPLOAD_LIFETIME = timedelta(hours=24)  # how long a service keeps an unused upload
 JUST_DONE = timedelta(days=1)  # an earlier run has read subjects with older results
 _FOLLOWING = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING})
 _TO_SEND = frozenset({OutboxState.WAITING, OutboxState.UPLOADING})
@@ -111,7 +111,7 @@ class UploadQueue:
         except UnknownTake:
             return False
 
-    def keep_upload(self, event: PendingEvent, upload_ref: str) -> None:
+    def store_upload(self, event: PendingEvent, upload_ref: str) -> None:
         """Record that the bytes are at the storage."""
         with self._store.changing():
             self._write(event, {"upload_ref": upload_ref, "uploaded_at": self._store.now()})
@@ -121,7 +121,7 @@ class UploadQueue:
         """Record that the bytes are no longer at the storage."""
         self._write(event, {"upload_ref": None, "uploaded_at": None})
 
-    def keep_digest(self, event: PendingEvent, sha256: str) -> None:
+    def store_digest(self, event: PendingEvent, sha256: str) -> None:
         """Record which bytes are sent."""
         with self._store.changing():
             self._store.update(event.take_id, {"sent_sha256": sha256})
@@ -297,7 +297,7 @@ class UploadQueue:
 
 def _event(row: sqlite3.Row, now: datetime, *, named: bool) -> PendingEvent:
     uploaded_at = _moment(row["uploaded_at"])
-    still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_KEPT
+    still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_LIFETIME
     return PendingEvent(
         event_id=row["event_id"],
         take_id=row["take_id"],

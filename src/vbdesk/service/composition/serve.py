@@ -138,7 +138,7 @@ async def _answer_requests(
     storage_app = embedded_origin(context)
     if storage_app is not None and storage_socket is not None:
         apps.append((storage_app, storage_socket))
-    house = asyncio.create_task(_keep_house(context))
+    house = asyncio.create_task(_housekeeping(context))
     encrypting = asyncio.create_task(_encrypt_existing(context, leave))
     with ExitStack() as stack:
 
@@ -155,7 +155,7 @@ async def _answer_requests(
             await asyncio.gather(house, encrypting, return_exceptions=True)
 
 
-async def _keep_house(context: Context) -> None:
+async def _housekeeping(context: Context) -> None:
     """Remove expired data now and every hour."""
     while True:
         try:

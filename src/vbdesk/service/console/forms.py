@@ -25,10 +25,10 @@ class FormRefused(Exception):
 class Cookie:
     """Cookie that scripts and other sites cannot use."""
 
-    def __init__(self, name: str, kept_s: int | None = None) -> None:
-        """Name a cookie that is kept for `kept_s` seconds; by default until the browser is closed."""
+    def __init__(self, name: str, max_age_s: int | None = None) -> None:
+        """Name a cookie that is kept for `max_age_s` seconds; by default until the browser is closed."""
         self._name = name
-        self._kept_s = kept_s
+        self._max_age_s = max_age_s
 
     def read(self, request: Request) -> str:
         """Return the cookie's value; empty when it is not set."""
@@ -39,7 +39,7 @@ class Cookie:
         response.set_cookie(
             self._name_for(request),
             value,
-            max_age=self._kept_s,
+            max_age=self._max_age_s,
             path="/",
             secure=_is_https(request),
             httponly=True,

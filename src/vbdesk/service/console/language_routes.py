@@ -38,7 +38,7 @@ def _check_token(request: Request, context: Context, fields: dict[str, str]) -> 
         check_token(context.secrets, VISITOR_COOKIE.read(request), fields)
 
 
-LANGUAGE_COOKIE = Cookie("vbdesk-language", kept_s=365 * 24 * 3600)
+LANGUAGE_COOKIE = Cookie("vbdesk-language", max_age_s=365 * 24 * 3600)
 
 _TAG = re.compile(r"([a-z]{2,3})(?:-[a-z]{4})?(?:-([a-z]{2}|\d{3}))?(?:-[a-z\d-]*)?", re.IGNORECASE)
 """Language, script, region and more. Only language and region are used: anything else would fill Babel's caches."""

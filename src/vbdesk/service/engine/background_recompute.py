@@ -163,7 +163,7 @@ class BackgroundRecompute:
     def _recompute(self, found: _Pass, job_id: str, version: str) -> None:
         database = self._context.database
         with database.reading() as connection:
-            row = outdated_readings.find_kept(connection, job_id)
+            row = outdated_readings.find_usable(connection, job_id)
             due = row is not None and outdated_readings.is_outdated(connection, row, version)
         claimed = False
 

@@ -193,7 +193,7 @@ class DbosEngine:
 
         def claim_sound(*args: Any, **kwargs: Any) -> tuple[list[str], Any]:
             claimed, stopped_by = claim(*args, **kwargs)
-            return (guard.keep_sound(claimed) if claimed else claimed), stopped_by
+            return (guard.sound_only(claimed) if claimed else claimed), stopped_by
 
         database.start_queued_workflows = claim_sound  # type: ignore[method-assign]
 

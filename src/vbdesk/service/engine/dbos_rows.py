@@ -62,7 +62,7 @@ class RowGuard:
         self._workflow = workflow
         self._enqueue = enqueue
 
-    def keep_sound(self, claimed: Sequence[str]) -> list[str]:
+    def sound_only(self, claimed: Sequence[str]) -> list[str]:
         """Return the claimed rows that may run, in order. Replace the others by new rows from the job table."""
         statuses = self._rows.get_workflow_statuses(list(claimed))
         sound = {status["workflow_uuid"] for status in statuses if self._is_sound(status)}

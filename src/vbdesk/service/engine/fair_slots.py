@@ -41,9 +41,9 @@ class FairSlots:
     Call all methods in the event loop.
     """
 
-    def __init__(self, places: int, of_one_sender: int, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Create `places` slots, of which one sender gets at most `of_one_sender` at a time."""
-        self._free = places
+    def __init__(self, slots: int, of_one_sender: int, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Create `slots` slots, of which one sender gets at most `of_one_sender` at a time."""
+        self._free = slots
         self._of_one_sender = of_one_sender
         self._monotonic = monotonic
         self._held: Counter[str] = Counter()

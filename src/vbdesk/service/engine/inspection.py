@@ -45,16 +45,16 @@ class SandboxedInspector:
         self._processor_s, self._timeout_s = processor_s, timeout_s
         self._slots = SlotPool(AT_ONCE, prepare or load_decoders, memory_bytes=memory_bytes, max_tasks=MAX_TASKS)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
-        self._places = FairSlots(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
+        self._sender_slots = FairSlots(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
 
     async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         """Decode the recording like the analysis. Raises AudioRejected, ProcessingFailed, TooMuchRefused."""
-        await self._places.take(sender)
+        await self._sender_slots.take(sender)
         began = time.monotonic()
 
         def give_back(ended: asyncio.Future[AudioFacts]) -> None:
             refused = not ended.cancelled() and isinstance(ended.exception(), AudioRejected)
-            self._places.give_back(sender, time.monotonic() - began, refused=refused)
+            self._sender_slots.give_back(sender, time.monotonic() - began, refused=refused)
 
         looking = asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, recording)
         looking.add_done_callback(give_back)

@@ -59,9 +59,9 @@ def search(database: Database, version: str, is_stopping: Callable[[], bool] = l
     return OutdatedReadings(due, given_up)
 
 
-def find_kept(connection: Connection, job_id: str) -> Row[Any] | None:
+def find_usable(connection: Connection, job_id: str) -> Row[Any] | None:
     """Find the job, if it still is in a group of an active account and its recording is kept."""
-    return connection.execute(sa.select(jobs).where(jobs.c.job_id == job_id, *_kept())).one_or_none()
+    return connection.execute(sa.select(jobs).where(jobs.c.job_id == job_id, *_usable())).one_or_none()
 
 
 def is_outdated(connection: Connection, row: Row[Any], version: str) -> bool:
@@ -113,14 +113,14 @@ def hand_back(connection: Connection, job_id: str, version: str) -> None:
 
 
 def _page_after(after: Row[Any] | None) -> sa.Select[Any]:
-    query = sa.select(jobs.c.job_id, jobs.c.created_at, jobs.c.reading, *_TARGET).where(*_kept())
+    query = sa.select(jobs.c.job_id, jobs.c.created_at, jobs.c.reading, *_TARGET).where(*_usable())
     if after is not None:
         later = sa.or_(jobs.c.created_at > after.created_at, jobs.c.job_id > after.job_id)
         query = query.where(jobs.c.created_at >= after.created_at, later)  # the first condition uses the index
     return query.order_by(jobs.c.created_at, jobs.c.job_id).limit(_PAGE)
 
 
-def _kept() -> tuple[sa.ColumnElement[bool], ...]:
+def _usable() -> tuple[sa.ColumnElement[bool], ...]:
     active = sa.select(accounts.c.account_id).where(accounts.c.state == ACTIVE)
     member = sa.exists().where(memberships.c.job_id == jobs.c.job_id)
     finished = jobs.c.status == JobStatus.DONE.value

@@ -44,7 +44,7 @@ OTHER_ABI = 0x4000_0000  # x32 system call numbers, which would bypass the filte
 CLONE_THREAD = 0x0001_0000
 TIOCSTI = 0x5412  # inserts characters into a terminal as if typed
 
-KEPT_ON_WINDOWS = ("SYSTEMROOT", "WINDIR")  # Windows needs these to find libraries on import
+NEEDED_ON_WINDOWS = ("SYSTEMROOT", "WINDIR")  # Windows needs these to find libraries on import
 
 SYSTEM_FILES = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime",
@@ -133,7 +133,7 @@ def enter(readable: Sequence[Path]) -> None:
 
 def _empty_environment() -> None:
     """Clear all environment variables, also in the memory shown as /proc/self/environ."""
-    for name in [name for name in os.environ if name not in KEPT_ON_WINDOWS]:
+    for name in [name for name in os.environ if name not in NEEDED_ON_WINDOWS]:
         del os.environ[name]
     if sys.platform != "linux":
         return

@@ -28,8 +28,8 @@ LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds, for a process that ma
 TIDY_EVERY_S = 600.0
 SEARCH_EVERY_S = 86_400.0  # a search for orphans lists the whole store
 FORGOTTEN_AFTER_S = 300.0  # a taken job starts within seconds, unless the store or a child delays it
-KEEP_RUNS = timedelta(days=1)
-KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
+RUN_RETENTION = timedelta(days=1)
+IDEMPOTENCY_KEY_RETENTION = timedelta(days=1)
 TASK = "sweep"
 
 log = logging.getLogger(__name__)
@@ -112,12 +112,12 @@ class Sweeper:
         """Do the hourly work: deletions, old audio, keys, runs, snapshots; daily, orphans."""
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
-            repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
+            repository.forget_idempotency_keys(connection, now - IDEMPOTENCY_KEY_RETENTION)
         try:
             self._tidy_store()
         except StoreUnavailable as error:  # the rest needs no store
             log.warning("Recordings could not be tidied (%s); the next round tries again.", type(error).__name__)
-        self._engine.purge(KEEP_RUNS)
+        self._engine.purge(RUN_RETENTION)
         self._snapshots.take_due()
         self._audit_ledger()
 

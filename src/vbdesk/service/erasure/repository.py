@@ -24,12 +24,12 @@ from vbdesk.service.kernel.db.tables import (
     webhook_deliveries,
 )
 
-_KEPT_OF_A_JOB = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
+_JOB_COLUMNS = (jobs.c.job_id, jobs.c.audio_key, jobs.c.upload_ref)
 
 
 def find_job(connection: Connection, account_id: str, job_id: str) -> Sequence[AnyRow]:
     """Return `job_id`, `audio_key` and `upload_ref` of the account's job; empty when there is none."""
-    query = sa.select(*_KEPT_OF_A_JOB).where(jobs.c.job_id == job_id, jobs.c.account_id == account_id)
+    query = sa.select(*_JOB_COLUMNS).where(jobs.c.job_id == job_id, jobs.c.account_id == account_id)
     return connection.execute(query).all()
 
 
@@ -38,7 +38,7 @@ def list_jobs(connection: Connection, account_id: str, job_ids: Collection[str])
 
     Columns: `job_id`, `audio_key`, `upload_ref` and `status`. No locked job can end before the transaction does.
     """
-    query = sa.select(*_KEPT_OF_A_JOB, jobs.c.status).where(jobs.c.job_id.in_(job_ids), jobs.c.account_id == account_id)
+    query = sa.select(*_JOB_COLUMNS, jobs.c.status).where(jobs.c.job_id.in_(job_ids), jobs.c.account_id == account_id)
     return connection.execute(query.order_by(jobs.c.job_id).with_for_update()).all()
 
 
@@ -53,7 +53,7 @@ def list_uploads(connection: Connection, account_id: str, upload_refs: Collectio
 def list_group_jobs(connection: Connection, group_key: str) -> Sequence[AnyRow]:
     """Return these columns of every job that is in the group or is read against its history."""
     members = sa.select(memberships.c.job_id).where(memberships.c.group_key == group_key)
-    query = sa.select(*_KEPT_OF_A_JOB).where(sa.or_(jobs.c.job_id.in_(members), jobs.c.history_key == group_key))
+    query = sa.select(*_JOB_COLUMNS).where(sa.or_(jobs.c.job_id.in_(members), jobs.c.history_key == group_key))
     return connection.execute(query).all()
 
 
@@ -89,7 +89,7 @@ def list_account_groups(connection: Connection, account_id: str, limit: int) -> 
 
 def list_account_jobs(connection: Connection, account_id: str, limit: int) -> Sequence[AnyRow]:
     """Return `job_id`, `audio_key` and `upload_ref` of at most `limit` jobs of the account."""
-    return connection.execute(sa.select(*_KEPT_OF_A_JOB).where(jobs.c.account_id == account_id).limit(limit)).all()
+    return connection.execute(sa.select(*_JOB_COLUMNS).where(jobs.c.account_id == account_id).limit(limit)).all()
 
 
 def list_account_uploads(connection: Connection, account_id: str, limit: int) -> list[str]:

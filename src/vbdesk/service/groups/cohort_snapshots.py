@@ -96,7 +96,7 @@ class CohortSnapshots:
             if fit is None:
                 variances.append(personal_variances(history, now, self._parameters))
         fit = fit or fit_account(variances, now, self._parameters)
-        kept = None if fit is None else fit.model_dump_json()
+        stored = None if fit is None else fit.model_dump_json()
 
         def store(connection: Connection) -> None:
             present = _lock_revisions(connection, account_id)
@@ -104,7 +104,7 @@ class CohortSnapshots:
             connection.execute(sa.delete(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id))
             connection.execute(
                 sa.insert(cohort_snapshots).values(
-                    account_id=account_id, taken_at=now, body=json.dumps(unchanged), fit=kept
+                    account_id=account_id, taken_at=now, body=json.dumps(unchanged), fit=stored
                 )
             )
 
@@ -114,8 +114,8 @@ class CohortSnapshots:
         """The account's fit if it is not due again."""
         query = sa.select(cohort_snapshots.c.fit).where(cohort_snapshots.c.account_id == account_id)
         with self._database.reading() as connection:
-            kept = connection.execute(query).scalar_one_or_none()
-        fit = None if kept is None else FittedMedians.model_validate_json(kept)
+            stored = connection.execute(query).scalar_one_or_none()
+        fit = None if stored is None else FittedMedians.model_validate_json(stored)
         return fit if fit is not None and now - fit.fitted_at < FIT_EVERY else None
 
 

@@ -27,10 +27,10 @@ from vbdesk.service.kernel.disk_space import is_disk_full
 MAX_AGE = timedelta(minutes=1)
 """Maximum age of a cached state: after this it is recomputed even if the group did not change."""
 
-KEEP_WAIT_S = 0.1
+STORE_TIMEOUT_S = 0.1
 """How long an answer waits until its state is stored, so that the next read of the group shows it."""
 
-MOST_UNKEPT = 100
+MOST_UNSTORED = 100
 """Maximum number of states waiting to be stored. Further states are only returned: the database accepts no writes."""
 
 log = logging.getLogger(__name__)
@@ -57,14 +57,14 @@ class _Computation:
 
     Attributes:
         answer: the computed state.
-        kept: done once the state was stored, or storing failed.
+        stored: done once the state was stored, or storing failed.
         computed_at: reference time of the state; None before the answer.
         answered_at: on the monotonic clock, in seconds.
     """
 
     revision: int
     answer: Future[str] = field(default_factory=Future)
-    kept: Future[None] = field(default_factory=Future)
+    stored: Future[None] = field(default_factory=Future)
     computed_at: datetime | None = None
     answered_at: float = 0.0
 
@@ -79,7 +79,7 @@ class GroupStates:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="vbdesk-group-states")
-        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="vbdesk-keep-states")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="vbdesk-keep-states")
         self._in_flight: dict[_Key, _Computation] = {}
         self._lock = Lock()
 
@@ -96,7 +96,7 @@ class GroupStates:
             return body
         computation = self._computing(group, kind, clock, parameters)
         answer = computation.answer.result(wait_s)
-        wait([computation.kept], max(0.0, computation.answered_at + KEEP_WAIT_S - time.monotonic()))
+        wait([computation.stored], max(0.0, computation.answered_at + STORE_TIMEOUT_S - time.monotonic()))
         return answer
 
     def _computing(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters) -> _Computation:
@@ -129,14 +129,16 @@ class GroupStates:
             return
         computation.computed_at, computation.answered_at = now, time.monotonic()
         computation.answer.set_result(body)
-        if group is None or len(self._in_flight) > MOST_UNKEPT:
+        if group is None or len(self._in_flight) > MOST_UNSTORED:
             self._forget(key, computation)
         else:
-            self._keeper.submit(self._keep_and_forget, group, key, computation, now, body)
+            self._writer.submit(self._store_and_forget, group, key, computation, now, body)
 
-    def _keep_and_forget(self, group: Row[Any], key: _Key, computation: _Computation, now: datetime, body: str) -> None:
+    def _store_and_forget(
+        self, group: Row[Any], key: _Key, computation: _Computation, now: datetime, body: str
+    ) -> None:
         try:
-            self._keep(group, key, now, body)
+            self._store_state(group, key, now, body)
         finally:
             self._forget(key, computation)
 
@@ -144,9 +146,9 @@ class GroupStates:
         with self._lock:
             if self._in_flight.get(key) is computation:
                 del self._in_flight[key]
-        computation.kept.set_result(None)
+        computation.stored.set_result(None)
 
-    def _keep(self, group: Row[Any], key: _Key, now: datetime, body: str) -> None:
+    def _store_state(self, group: Row[Any], key: _Key, now: datetime, body: str) -> None:
         """Store the state unless the group changed in the meantime: erased data must not come back."""
         try:
             with self._database.writing() as connection:

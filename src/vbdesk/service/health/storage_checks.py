@@ -9,7 +9,7 @@ from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.kernel.settings import Settings
-from vbdesk.service.maintenance.orphans import KEPT_DAYS, StoreContext, list_quarantine, search_orphans
+from vbdesk.service.maintenance.orphans import RETENTION_DAYS, StoreContext, list_quarantine, search_orphans
 from vbdesk.service.maintenance.store_identity import find_mismatch, is_paired
 from vbdesk.service.storage.addresses import ANY_AUDIO, EmbeddedAddresses
 from vbdesk.service.storage.opening import open_addresses
@@ -68,7 +68,7 @@ def check_orphans(context: StoreContext) -> list[Finding]:
         counted = message(
             "Objects that belong to no job or upload: {orphans}. In quarantine for {days} days: {waiting}.",
             orphans=orphans,
-            days=KEPT_DAYS,
+            days=RETENTION_DAYS,
             waiting=waiting,
         )
         return [note(N_("orphans"), counted)]

@@ -61,17 +61,17 @@ class _Reader:
     def take(self, chunk: bytes) -> None:
         self._fields.count(chunk.count(b"&"))
         first, *others = chunk.split(b"&")
-        self._keep(first)
+        self._collect(first)
         for piece in others:
             self._end_field()
-            self._keep(piece)
+            self._collect(piece)
 
     def finish(self) -> dict[str, str]:
         self._fields.count()
         self._end_field()
         return self._fields.texts()
 
-    def _keep(self, piece: bytes) -> None:
+    def _collect(self, piece: bytes) -> None:
         self._field += piece[: _MAX_ENCODED_BYTES + 1 - len(self._field)]
 
     def _end_field(self) -> None:

@@ -56,13 +56,13 @@ def list_queue_tags(connection: Connection, job_ids: Collection[str]) -> dict[st
     return {row.job_id: row.queue_tag for row in connection.execute(query)}
 
 
-def keeping_audio(connection: Connection, job_ids: Collection[str]) -> set[str]:
+def with_audio(connection: Connection, job_ids: Collection[str]) -> set[str]:
     """Return which of these jobs are marked as having audio."""
     query = sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids), jobs.c.audio_key.is_not(None))
     return set(connection.execute(query).scalars())
 
 
-def any_keeps_audio(connection: Connection) -> bool:
+def any_has_audio(connection: Connection) -> bool:
     """Return whether any job is marked as having audio."""
     query = sa.select(jobs.c.job_id).where(jobs.c.audio_key.is_not(None)).limit(1)
     return connection.execute(query).first() is not None
@@ -330,7 +330,7 @@ def find_client_ref_key(connection: Connection, account_id: str) -> bytes | None
     return sealed
 
 
-def keep_client_ref_key(connection: Connection, account_id: str, sealed: bytes) -> None:
+def store_client_ref_key(connection: Connection, account_id: str, sealed: bytes) -> None:
     """Store the account's key unless it has one."""
     insert = insert_into(connection, client_ref_keys).values(account_id=account_id, sealed=sealed)
     connection.execute(insert.on_conflict_do_nothing())

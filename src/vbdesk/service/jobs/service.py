@@ -164,7 +164,7 @@ class JobService:
             Conflict: another request with the same reference or idempotency key was stored in the meantime.
         """
         job_id = new_id()
-        audio_key = self._keep_audio(submission, job_id, upload_key)
+        audio_key = self._store_audio(submission, job_id, upload_key)
 
         def store(connection: Connection) -> Row[Any]:
             self._store(connection, submission, audio, job_id, audio_key)
@@ -202,7 +202,7 @@ class JobService:
         with self._context.database.reading() as connection:
             return repository.find(connection, job_id) is not None
 
-    def _keep_audio(self, submission: Submission, job_id: str, upload_key: str | None) -> str:
+    def _store_audio(self, submission: Submission, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
         if submission.audio is not None:
             try:
@@ -273,7 +273,7 @@ class JobService:
             sealed = repository.find_client_ref_key(connection, account_id)
             if sealed is None:
                 new = self._context.secrets.seal(secrets.token_hex(32), CLIENT_REF_KEY)
-                repository.keep_client_ref_key(connection, account_id, new)
+                repository.store_client_ref_key(connection, account_id, new)
                 sealed = repository.find_client_ref_key(connection, account_id) or new
             repository.remember_client_ref(connection, ref_digest=self._ref_digest(ref, sealed), **first)
         if key is not None:

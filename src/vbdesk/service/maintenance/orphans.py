@@ -38,8 +38,8 @@ SAFE_AGE = timedelta(hours=1)
 FEW = 20
 LARGEST_SHARE = 0.05
 MOST = 1000
-KEPT = timedelta(days=14)
-KEPT_DAYS = 14
+RETENTION = timedelta(days=14)
+RETENTION_DAYS = 14
 A_DAY = timedelta(hours=20)  # sweeps run once a day, but not to the minute
 
 FOLDERS = (AUDIO_FOLDER, UPLOADS_FOLDER)
@@ -48,7 +48,7 @@ EVERY_FOLDER = (*FOLDERS, QUARANTINE_FOLDER)
 
 _Lookup = Callable[[Connection, Collection[str]], set[str]]
 _MENTIONED: dict[str, _Lookup] = {AUDIO_FOLDER: jobs.existing, UPLOADS_FOLDER: uploads.existing}
-_OWNED: dict[str, _Lookup] = {AUDIO_FOLDER: jobs.keeping_audio, UPLOADS_FOLDER: uploads.existing}
+_OWNED: dict[str, _Lookup] = {AUDIO_FOLDER: jobs.with_audio, UPLOADS_FOLDER: uploads.existing}
 
 log = logging.getLogger(__name__)
 
@@ -269,7 +269,7 @@ _Note = tuple[datetime, datetime, int]
 
 def _is_past(note: _Note, now: datetime) -> bool:
     noted_at, _, days_seen = note
-    return days_seen >= KEPT_DAYS and now - noted_at >= KEPT
+    return days_seen >= RETENTION_DAYS and now - noted_at >= RETENTION
 
 
 def _is_from_future(note: _Note, now: datetime) -> bool:

@@ -227,7 +227,7 @@ def take_sample(database: Database, store: ObjectStore) -> Sample:
     objects = [key for folder in FOLDERS for key in islice(filter(_is_ours, store.keys(folder)), SAMPLE)]
     with database.reading() as connection:
         known = find_mentioned(connection, objects)
-        return Sample(len(objects), len(known), jobs.any_keeps_audio(connection))
+        return Sample(len(objects), len(known), jobs.any_has_audio(connection))
 
 
 def _is_ours(key: str) -> bool:
