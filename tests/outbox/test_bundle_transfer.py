@@ -17,7 +17,7 @@ from vbdesk.outbox.bundles.bundle_errors import (
     BundleCancelled,
     BundleDiskFull,
     BundleError,
-    BundleOvertaken,
+    BundleOutdated,
     BundleUnfinished,
     NothingToExport,
 )
@@ -266,7 +266,7 @@ def test_a_recording_that_began_to_be_sent_meanwhile_undoes_all(library, queued,
         if line.begin_upload(events[first]):
             line.mark_asked(events[first])
 
-    with pytest.raises(BundleOvertaken, match="Nothing was handed over"):
+    with pytest.raises(BundleOutdated, match="Nothing was handed over"):
         hand_over(progress=begin)
     assert list(stick.iterdir()) == []
     assert HANDED_OVER not in states(library).values()
@@ -287,7 +287,7 @@ def test_a_recording_that_is_corrected_meanwhile_is_not_handed_over_as_it_was(
         else:
             library.set_recorded_at(first, before.recorded_at - timedelta(hours=1))
 
-    with pytest.raises(BundleOvertaken, match="were changed"):
+    with pytest.raises(BundleOutdated, match="were changed"):
         hand_over(progress=correct)
     assert list(stick.iterdir()) == []
     assert HANDED_OVER not in states(library).values()

@@ -209,7 +209,7 @@ def test_the_recovery_key_and_a_new_passphrase_do_where_the_keyring_is_gone(tmp_
     made = store.open(vault)
     with pytest.raises(VaultMissing):
         store.recover(made.recovery_key, NoKeyring())
-    assert store.recover(made.recovery_key, NoKeyring(), PASSPHRASE).kept == "passphrase"
+    assert store.recover(made.recovery_key, NoKeyring(), PASSPHRASE).storage == "passphrase"
     assert store.unlock(PASSPHRASE).key == made.key
 
 

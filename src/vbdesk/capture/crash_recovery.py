@@ -138,9 +138,9 @@ def damage_text(found: Salvage) -> Message:
         return joined(readable, missing)
     spans = [
         message("It can be read from {begin} to {end}.", begin=_clock(part.begin_s), end=_clock(part.end_s))
-        if place == 0
+        if index == 0
         else message("It can also be read from {begin} to {end}.", begin=_clock(part.begin_s), end=_clock(part.end_s))
-        for place, part in enumerate(found.parts)
+        for index, part in enumerate(found.parts)
     ]
     return joined(*spans, missing)
 

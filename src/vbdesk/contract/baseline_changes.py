@@ -77,8 +77,8 @@ def _point(points: list[DataPoint], job_id: str | None) -> DataPoint | None:
 
 def _fields(sign: SignTrajectory, own: DataPoint, points: list[DataPoint]) -> LongitudinalFields:
     """The fields of one sign as of the day of a recording; none on the sign's first recording."""
-    heard = [point for point in points if _score(point, sign.name) is not None]
-    first = min(heard, key=lambda point: (point.recorded_at, point.job_id), default=None)
+    scored = [point for point in points if _score(point, sign.name) is not None]
+    first = min(scored, key=lambda point: (point.recorded_at, point.job_id), default=None)
     if first is None or first is own or _score(own, sign.name) is None:
         return _NOTHING
     day = own.recorded_at.date()

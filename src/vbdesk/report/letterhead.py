@@ -74,14 +74,14 @@ def check_logo(content: bytes) -> None:
 
 def _check_png(content: bytes) -> None:
     """Check size, checksums, and that the pixels are complete and no more than the header says."""
-    chunks, place = [], len(_PNG)
-    while place + 12 <= len(content):
-        end = place + 12 + int.from_bytes(content[place : place + 4])
-        kind, body = content[place + 4 : place + 8], content[place + 8 : end - 4]
+    chunks, offset = [], len(_PNG)
+    while offset + 12 <= len(content):
+        end = offset + 12 + int.from_bytes(content[offset : offset + 4])
+        kind, body = content[offset + 4 : offset + 8], content[offset + 8 : end - 4]
         if end > len(content) or zlib.crc32(kind + body) != int.from_bytes(content[end - 4 : end]):
             raise ValueError(_DAMAGED)
         chunks.append((kind, body))
-        place = end
+        offset = end
     if not chunks or chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13 or chunks[-1][0] != b"IEND":
         raise ValueError(_DAMAGED)
     header = chunks[0][1]

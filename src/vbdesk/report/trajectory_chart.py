@@ -296,7 +296,7 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
 
 def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
     """Runs without a gap."""
-    edges = [place for place in range(1, len(series)) if series[place].t - series[place - 1].t > GAP]
+    edges = [index for index in range(1, len(series)) if series[index].t - series[index - 1].t > GAP]
     for start, stop in itertools.pairwise([0, *edges, len(series)]):
         if stop > start:
             yield series[start:stop]

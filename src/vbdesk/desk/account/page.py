@@ -319,8 +319,8 @@ class AccountPage(QWidget):
     def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
         self._lines = lines
         _clear(self._profiles)
-        for place, entry in enumerate(lines):
-            if place:
+        for index, entry in enumerate(lines):
+            if index:
                 self._profiles.addWidget(horizontal_line())
             renaming = entry.profile_id == self._renaming
             self._profiles.addWidget(self._name_row(entry) if renaming else self._profile_row(entry))

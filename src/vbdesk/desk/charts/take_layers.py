@@ -49,7 +49,7 @@ def paint_pitch(painter: QPainter, theme: Theme, area: QRectF, picture: TakePict
     for token, width in (("surface", 4.0), ("warn", 2.0)):
         painter.setPen(QPen(theme.colour(token), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         for part in np.split(np.arange(len(x)), ends):
-            painter.drawPolyline(QPolygonF([QPointF(x[place], y[place]) for place in part]))
+            painter.drawPolyline(QPolygonF([QPointF(x[index], y[index]) for index in part]))
     _paint_pitch_scale(painter, theme, area)
 
 

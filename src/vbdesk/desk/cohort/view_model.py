@@ -94,8 +94,8 @@ class ReadService(Command):
         self.cache.fetching = True
         try:
             with context.results.reader() as reader:
-                for place, group_id in enumerate(missing):
-                    task.progress(place, len(missing))
+                for index, group_id in enumerate(missing):
+                    task.progress(index, len(missing))
                     wait_for_room(budget, task)
                     self.cache.fetch(reader, group_id)
         finally:

@@ -239,11 +239,11 @@ class HelpWindow(QWidget):
             grid.setVerticalSpacing(8)
             grid.setColumnStretch(1, 1)
             grid.setColumnMinimumWidth(0, self._theme.px(110))
-            for place, shortcut in enumerate(group.shortcuts):
+            for index, shortcut in enumerate(group.shortcuts):
                 cap = KeyCap(shortcut.keys)
                 cap.setAccessibleName(shortcut.keys)
-                grid.addWidget(cap, place, 0, Qt.AlignmentFlag.AlignLeft)
-                grid.addWidget(Text(shortcut.text, Role.BODY, wrap=True), place, 1)
+                grid.addWidget(cap, index, 0, Qt.AlignmentFlag.AlignLeft)
+                grid.addWidget(Text(shortcut.text, Role.BODY, wrap=True), index, 1)
             card.body.addLayout(grid)
             column.addWidget(card)
         column.addStretch(1)

@@ -433,8 +433,8 @@ class FiguresCard(Card):
         row.setSpacing(0)
         self._figures: list[Text] = []
         self._names: list[Text] = []
-        for place, texts in enumerate(self._LABELS):
-            if place:
+        for index, texts in enumerate(self._LABELS):
+            if index:
                 row.addWidget(vertical_line())
             figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(_(texts), Role.LABEL, "text2")
             column = QVBoxLayout()

@@ -195,7 +195,7 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
     shown = review.source.name if review.source.origin is Origin.LIBRARY else ""
     versions = [
         Version(
-            place,
+            index,
             item.take_id,
             item.recorded_at,
             review.span.seconds if item.take_id == shown else item.duration_s,
@@ -205,7 +205,7 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
             item.take_id == shown,
             _silence(review.quality if item.take_id == shown else item.quality),
         )
-        for place, item in enumerate(items, start=1)
+        for index, item in enumerate(items, start=1)
     ]
     if not shown:
         recorded_at = review.source.metadata.recorded_at

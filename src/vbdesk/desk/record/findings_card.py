@@ -163,11 +163,11 @@ class CheckResultCard(Card):
         """Show the review."""
         self._show_rows(shown=True)
         rows = review.check.rows
-        for place, view in enumerate(self.rows):
-            view.setVisible(place < len(rows))
-            self._lines[place].setVisible(place < len(rows))
-            if place < len(rows):
-                view.show_row(rows[place])
+        for index, view in enumerate(self.rows):
+            view.setVisible(index < len(rows))
+            self._lines[index].setVisible(index < len(rows))
+            if index < len(rows):
+                view.show_row(rows[index])
         self._line_up()
         self.title.setText(review.title)
         self.sentence.setText(review.sentence)

@@ -265,8 +265,8 @@ class MetricsCard(Card):
         if columns == self._columns:
             return
         self._columns = columns
-        for place, cell in enumerate(self._cells):
-            self._grid.addWidget(cell, place // columns, place % columns)
+        for index, cell in enumerate(self._cells):
+            self._grid.addWidget(cell, index // columns, index % columns)
         for column in range(2):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
 

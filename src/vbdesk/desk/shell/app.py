@@ -444,8 +444,8 @@ class Desk(QObject):
     def _store_geometry(self) -> None:
         """Keep size and place of the window for the next session."""
         store, area = PreferenceStore(self._ports.config_dir), self.window.normalGeometry()
-        place, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
-        self._tasks.start(lambda context: store.change(window=place, maximized=maximized), name="window-place")
+        geometry, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
+        self._tasks.start(lambda context: store.change(window=geometry, maximized=maximized), name="window-place")
 
     @Slot()
     def _on_all_ended(self) -> None:

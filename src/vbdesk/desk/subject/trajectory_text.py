@@ -126,9 +126,9 @@ def subject_of(
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
     rows = [
         SubjectRecordingRow(
-            point, chart, now, _lacking(consents, read.group_id, point.recorded_at), excluded=place >= len(points)
+            point, chart, now, _lacking(consents, read.group_id, point.recorded_at), excluded=index >= len(points)
         )
-        for place, point in enumerate((*points, *excluded))
+        for index, point in enumerate((*points, *excluded))
     ]
     rows.sort(key=lambda row: (row.recorded_at, row.key), reverse=True)
     return SubjectReading(

@@ -31,11 +31,11 @@ class SubjectNoteCard(Card):
     """The note of one subject.
 
     Signals:
-        kept: (str, SubjectNote) subject and note to store.
+        stored: (str, SubjectNote) subject and note to store.
         closed: the card was closed.
     """
 
-    kept = Signal(str, object)
+    stored = Signal(str, object)
     closed = Signal()
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class SubjectNoteCard(Card):
         second = self.second_language.currentData()
         spoken = SpokenLanguage(self.language.currentData() or None, second == "true" if second else None)
         note = replace(self._note, text=text, tags=tuple(dict.fromkeys(tags)), detail=detail, spoken=spoken)
-        self.kept.emit(self.group_id, note)
+        self.stored.emit(self.group_id, note)
 
     def _show_language(self, spoken: SpokenLanguage) -> None:
         """Offer every language, and the noted one also if it is a variant of one."""

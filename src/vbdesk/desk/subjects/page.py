@@ -125,7 +125,7 @@ class SubjectsPage(QWidget):
         if self._note is None:
             self._note = SubjectNoteCard()
             self._note.hide()
-            self._note.kept.connect(self._store_note)
+            self._note.stored.connect(self._store_note)
             self._note.closed.connect(self._back_to_list)
             self._parts.addWidget(self._note)
         return self._note

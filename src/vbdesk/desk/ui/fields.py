@@ -320,8 +320,8 @@ class TagsField(QWidget):
             self._row.removeWidget(chip)
             chip.deleteLater()
         self._chips = [_TagChip(tag) for tag in self._tags]
-        for place, chip in enumerate(self._chips):
-            self._row.insertWidget(place, chip)
+        for index, chip in enumerate(self._chips):
+            self._row.insertWidget(index, chip)
         self._edit.setPlaceholderText("" if self._tags else self._placeholder)
         self.changed.emit()
 

@@ -124,8 +124,8 @@ class HeatLegend(QWidget):
     def _arrange(self, columns: int) -> None:
         if columns != self._columns:
             self._columns = columns
-            for place, entry in enumerate(self._entries):
-                self._grid.addWidget(entry, place // columns, place % columns)
+            for index, entry in enumerate(self._entries):
+                self._grid.addWidget(entry, index // columns, index % columns)
 
 
 class _LegendEntry(QWidget):

@@ -305,9 +305,9 @@ class _GroupsView(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(28)
         grid.setVerticalSpacing(12)
-        for place, group in enumerate(groups):
+        for index, group in enumerate(groups):
             text = _Group(group)
-            grid.addWidget(text, *divmod(place, _GROUPS_A_ROW))
+            grid.addWidget(text, *divmod(index, _GROUPS_A_ROW))
         grid.setColumnStretch(_GROUPS_A_ROW, 1)
 
 

@@ -37,7 +37,7 @@ class NothingToExport(BundleError):
     """No waiting recording can be handed over."""
 
 
-class BundleOvertaken(BundleError):
+class BundleOutdated(BundleError):
     """Some recordings began to be sent while the bundle was written."""
 
 

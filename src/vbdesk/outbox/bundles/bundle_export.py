@@ -30,7 +30,7 @@ from vbdesk.outbox.bundles.bundle_errors import (
     BundleDiskFull,
     BundleError,
     BundleFinishFailed,
-    BundleOvertaken,
+    BundleOutdated,
     NothingToExport,
 )
 from vbdesk.outbox.bundles.bundle_file import finish, write_unfinished
@@ -457,7 +457,7 @@ def _hand_over(
                 or _why_not(row) is not None
                 or _described(store.get(take.take_id)) != described[take.take_id]
             ):
-                raise BundleOvertaken(
+                raise BundleOutdated(
                     message(
                         "Some recordings began to be sent, or were changed, while the bundle was written. "
                         "Nothing was handed over; try again."

@@ -257,9 +257,9 @@ def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> FileHeader:
 
 
 def _peek(file: BinaryIO) -> bytes:
-    place = file.tell()
+    offset = file.tell()
     start = file.read(LARGEST_HEADER)
-    file.seek(place)
+    file.seek(offset)
     return start
 
 

@@ -72,27 +72,27 @@ class ManifestParser:
 
     def feed(self, piece: bytes) -> None:
         """Add the next piece. Raises MalformedBundle."""
-        start = place = 0
+        start = offset = 0
         if self._escaped and piece:
-            self._escaped, place = False, 1
-        while match := (_IN_STRING if self._in_string else _OUTSIDE).search(piece, place):
-            place, sign = match.end(), match.group()
+            self._escaped, offset = False, 1
+        while match := (_IN_STRING if self._in_string else _OUTSIDE).search(piece, offset):
+            offset, sign = match.end(), match.group()
             if sign == b"\\":
-                if place == len(piece):
+                if offset == len(piece):
                     self._escaped = True
-                place += 1
+                offset += 1
             elif sign == b'"':
                 self._in_string = not self._in_string
             elif sign in b"[{":
                 if self._depth == 2:
-                    self._add(piece[start : place - 1])
-                    start = place - 1
+                    self._add(piece[start : offset - 1])
+                    start = offset - 1
                 self._depth += 1
             else:
                 self._depth -= 1
                 if self._depth == 2:
-                    self._add(piece[start:place], to_part=True)
-                    start = place
+                    self._add(piece[start:offset], to_part=True)
+                    start = offset
                     self._end_part()
         self._add(piece[start:], to_part=self._depth > 2)
 

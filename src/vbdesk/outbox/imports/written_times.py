@@ -118,7 +118,7 @@ def time_in_name(stem: str) -> WrittenTime:
         raise ValueError(message("There are two dates in the file name. Enter the right one."))
     times = {written for match in days for written in _times_around(stem, match)}
     if not times:
-        rest = "".join(character if not _within(place, days) else " " for place, character in enumerate(stem))
+        rest = "".join(character if not _within(index, days) else " " for index, character in enumerate(stem))
         times = {_clock(match) for form in _TIMES_ANYWHERE for match in form.finditer(rest)}
     if len(times) > 1:
         raise ValueError(message("There are two times of day in the file name. Enter the right one."))
@@ -256,5 +256,5 @@ def _overlap(one: re.Match[str], other: re.Match[str]) -> bool:
     return one.start() < other.end() and other.start() < one.end()
 
 
-def _within(place: int, matches: list[re.Match[str]]) -> bool:
-    return any(match.start() <= place < match.end() for match in matches)
+def _within(index: int, matches: list[re.Match[str]]) -> bool:
+    return any(match.start() <= index < match.end() for match in matches)

@@ -95,16 +95,16 @@ def read_policy(platform: str = sys.platform) -> ManagedPolicy:
     """Read what is set on this computer; takes about a millisecond. Never raises: faults are in the result."""
     found: dict[str, _Setting] = {}
     faults: list[Message] = []
-    for place, read in _sources(platform):
+    for source, read in _sources(platform):
         try:
             values = read()
         except FileNotFoundError:
             continue
         except Exception as error:  # of any parser: a policy never stops the program
-            whole = message("The whole policy in {place} is ignored. Correct it.", place=place)
-            faults.append(joined(_reason(place, error), whole))
+            whole = message("The whole policy in {place} is ignored. Correct it.", place=source)
+            faults.append(joined(_reason(source, error), whole))
             continue
-        found = {**{_plain(name): _Setting(place, name, value) for name, value in values.items()}, **found}
+        found = {**{_plain(name): _Setting(source, name, value) for name, value in values.items()}, **found}
     policy = _parsed(found, faults)
     if policy.faults and log.hasHandlers():  # without a log, Python would print the line to standard error
         log.warning("The organisation's policy has faults. `vbdesk doctor` names them.")
@@ -312,8 +312,8 @@ def _registry_values(hive: str) -> Values:
     values: dict[str, object] = {}
     access = registry.KEY_READ | registry.KEY_WOW64_64KEY
     with registry.OpenKey(getattr(registry, hive), REGISTRY_KEY, 0, access) as key:
-        for place in range(registry.QueryInfoKey(key)[1]):
-            name, value, _kind = registry.EnumValue(key, place)
+        for index in range(registry.QueryInfoKey(key)[1]):
+            name, value, _kind = registry.EnumValue(key, index)
             values[name] = value
     return values
 

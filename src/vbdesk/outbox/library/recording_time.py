@@ -149,7 +149,7 @@ class KnownTimes:
         """The first time that was confirmed during a later uptime than `confirmed`."""
         if confirmed is None:
             return self.spans[0].first.at if self.spans else None
-        own = [place for place, span in enumerate(self.spans) if span.last.boot.boot_id == confirmed.boot.boot_id]
+        own = [index for index, span in enumerate(self.spans) if span.last.boot.boot_id == confirmed.boot.boot_id]
         following = self.spans[own[-1] + 1 :] if own else self.spans
         later = [span.first.at for span in following if span.first.at >= confirmed.at]  # else a clock was corrected
         return later[0] if later else None

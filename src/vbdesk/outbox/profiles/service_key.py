@@ -74,12 +74,12 @@ class ServiceKey:
 
     Attributes:
         key: 32 bytes; hidden from the repr.
-        kept: where it is stored.
+        storage: where it is stored.
         recovery_due: whether nobody was offered the recovery key yet.
     """
 
     key: bytes = field(repr=False)
-    kept: Literal["keyring", "passphrase"]
+    storage: Literal["keyring", "passphrase"]
     recovery_due: bool
 
     @property
@@ -397,8 +397,8 @@ class ServiceKeyStore:
 
 
 def _opened(record: _Record, key: bytes) -> ServiceKey:
-    kept: Literal["keyring", "passphrase"] = "keyring" if record.wrapped is None else "passphrase"
-    return ServiceKey(key, kept, recovery_due=not record.recovery_offered)
+    storage: Literal["keyring", "passphrase"] = "keyring" if record.wrapped is None else "passphrase"
+    return ServiceKey(key, storage, recovery_due=not record.recovery_offered)
 
 
 def _read_record(document: dict[str, Any]) -> _Record:

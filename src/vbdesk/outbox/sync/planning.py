@@ -242,12 +242,12 @@ class Planner:
     def _sends_of(self, events: list[PendingEvent], limits: SendingLimits, now: float) -> Iterator[_Planned]:
         """Recordings as `upload_order` says."""
         room_s = max(limits.sends_s, self._room_s(Bucket.ANALYZE, now))
-        for place, event in enumerate(sendable(events)):
+        for index, event in enumerate(sendable(events)):
             if limits.manual and not event.released:
                 continue
             search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared or not limits.answered else 0.0
             yield _Planned(
-                (urgency(event), place),
+                (urgency(event), index),
                 max(room_s, search_s, self._until(event.not_before)),
                 SendRecording(event),
             )
@@ -260,9 +260,9 @@ class Planner:
     def _reads(self, events: list[PendingEvent], handed_over: list[PendingEvent], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)
         at_service = {event.group_id for event in events if event.follows}
-        for place, (group_id, due) in enumerate(self._subjects.items()):
+        for index, (group_id, due) in enumerate(self._subjects.items()):
             if group_id not in at_service:
-                yield _Planned((6, place), max(due - now, room_s), ReadSubject(group_id))
+                yield _Planned((6, index), max(due - now, room_s), ReadSubject(group_id))
         yield _Planned((7, 0.0), max(self._credits_due - now, room_s), ReadCredits())
         for event in handed_over:
             due = self._handed_over_due.setdefault(event.take_id, now)

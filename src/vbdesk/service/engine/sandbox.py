@@ -148,10 +148,10 @@ def _program_files() -> list[Path]:
 
     The current directory is excluded, though Python searches it: it may be the service's data folder.
     """
-    places = [sys.executable, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *site.getsitepackages()]
+    folders = [sys.executable, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *site.getsitepackages()]
     here = Path.cwd()
-    places += [place for place in sys.path if place and Path(place).exists() and not here.samefile(place)]
-    return [Path(vbdesk.__file__).parent, resource(), *map(Path, dict.fromkeys(places)), *map(Path, SYSTEM_FILES)]
+    folders += [folder for folder in sys.path if folder and Path(folder).exists() and not here.samefile(folder)]
+    return [Path(vbdesk.__file__).parent, resource(), *map(Path, dict.fromkeys(folders)), *map(Path, SYSTEM_FILES)]
 
 
 def _restrict_files(libc: ctypes.CDLL, version: int, readable: Iterable[Path]) -> None:
@@ -171,15 +171,15 @@ def _let_read(libc: ctypes.CDLL, rules: int, path: Path) -> None:
     if sys.platform != "linux":
         return
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # a missing file needs no right
         return
     try:
         right = LANDLOCK_READ_FILE | (LANDLOCK_READ_DIR if path.is_dir() else 0)
-        rule = struct.pack("=Qi", right, place)
+        rule = struct.pack("=Qi", right, descriptor)
         _check(libc.syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, rule, 0))
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def _filter_system_calls(libc: ctypes.CDLL, architecture: Architecture) -> None:
