@@ -87,7 +87,7 @@ def test_up_and_down_choose_the_sign_of_which_the_cursor_speaks(view, chart, qtb
 
 def test_a_recording_is_spoken_with_day_sign_level_reason_and_quality(chart):
     stress = next(sign for sign in chart.signs if sign.name == "stress")
-    spoken = cursor_text(chart, stress, float(chart.unusual_moments()[0])).spoken()
+    spoken = cursor_text(chart, stress, float(chart.unusual_moments()[0])).announcement()
     assert "Stress: Elevated. Unusual for this person: well above their own baseline, at one recording only." in spoken
     assert spoken.endswith("Quality good.")
 

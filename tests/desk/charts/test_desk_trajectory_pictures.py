@@ -125,7 +125,7 @@ def test_a_change_of_the_analysis_is_a_line_between_its_recordings_and_is_explai
         assert not has(plots[sign.name], "text2", before + DAY_S, middle - DAY_S)
     assert view._legend.findChildren(Text)[-1].isVisible()
     assert "(calibration 1.0.0 to 2.0.0): levels before and after" in view.accessibleDescription()
-    first, second = (cursor_text(chart, chart.signs[0], moment).spoken() for moment in (before, after))
+    first, second = (cursor_text(chart, chart.signs[0], moment).announcement() for moment in (before, after))
     assert "Analysis changed here (calibration 1.0.0 to 2.0.0)" in second
     assert "Analysis changed" not in first
 
@@ -142,7 +142,7 @@ def test_a_more_cautious_comparison_is_told_as_such(shown):
     chart, view, _ = shown("another language")
     assert (
         "compared in another way, because of the language"
-        in cursor_text(chart, chart.signs[0], chart.times[1]).spoken()
+        in cursor_text(chart, chart.signs[0], chart.times[1]).announcement()
     )
     assert "compared more cautiously because of their language" in view.accessibleDescription()
     assert "analysis changed" not in view.accessibleDescription().lower()
@@ -177,7 +177,7 @@ def test_recordings_without_a_reading_leave_a_tick_and_can_be_opened(shown, qtbo
             column = [image.pixelColor(x + dx, plot.height() - 4) for dx in (-1, 0, 1) if x + dx < image.width()]
             assert any(not near(pixel, app_theme().colour("surface")) for pixel in column)
     assert {badge.level for badge in view.findChildren(LevelBadge)} >= {Level.INCONCLUSIVE}
-    assert "There was little speech." in cursor_text(chart, chart.signs[0], chart.times[0]).spoken()
+    assert "There was little speech." in cursor_text(chart, chart.signs[0], chart.times[0]).announcement()
     qtbot.keyClick(view, Qt.Key.Key_Left)
     with qtbot.waitSignal(view.recording_chosen) as chosen:
         qtbot.keyClick(view, Qt.Key.Key_Return)

@@ -52,7 +52,7 @@ def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
     model = SubjectsViewModel(workspace.flow)
     model.show()
     qtbot.waitUntil(lambda: [row.key for row in model.data.rows] == ["ward4-1"])
-    with both_of(workspace.library.subject_notes, "keep"):
+    with both_of(workspace.library.subject_notes, "store"):
         model.store_note("ward4-1", SubjectNote("Hoarse since May."))
         model.store_note("ward4-1", SubjectNote("Hoarse since June."))
     assert workspace.library.subject_notes.note_of("ward4-1").text == "Hoarse since June."

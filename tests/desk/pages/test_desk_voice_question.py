@@ -102,7 +102,7 @@ def test_the_course_marks_the_recording_and_says_why(reading):
     assert sign.readings.job_ids[index] == job_id
     moment = float(sign.readings.t[index])
     assert cursor_text(chart, sign, moment).sentence.startswith(QUESTION)
-    assert QUESTION in cursor_text(chart, sign, moment).spoken()
+    assert QUESTION in cursor_text(chart, sign, moment).announcement()
     other = float(sign.readings.t[index - 1])
     assert QUESTION not in cursor_text(chart, sign, other).sentence
     told = [row.key for row in subject.rows if any(cell.text.startswith(QUESTION) for cell in row.cells)]

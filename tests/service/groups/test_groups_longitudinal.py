@@ -282,13 +282,13 @@ def test_a_change_of_the_group_is_seen_before_the_state_from_before_is_stored(ma
     monkeypatch.setattr("vbdesk.service.groups.computed_states.STORE_TIMEOUT_S", 0.01)
     bench = make_bench()
     bench.finish(bench.submit_to("g"))
-    keep, goes_on = computed_states.GroupStates._keep, threading.Event()
+    keep, goes_on = computed_states.GroupStates._store_state, threading.Event()
 
     def keep_slowly(*arguments):
         assert goes_on.wait(HANGS_S)
         keep(*arguments)
 
-    monkeypatch.setattr(computed_states.GroupStates, "_keep", keep_slowly)
+    monkeypatch.setattr(computed_states.GroupStates, "_store_state", keep_slowly)
     assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 1
     bench.finish(bench.submit_to("g"))
     assert bench.get("/v2/groups/g/longitudinal")["done_job_count"] == 2
