@@ -31,10 +31,7 @@ WITH_OTHER_LIMITS = {
     "e2e/record_on_rig.py": (16, "seconds of sound, or before a picture"),
     "e2e/test_encryption_at_rest.py": (1, "how often it searches"),
     "outbox/key_request_process.py": (1, "a slow keyring; without that, it tests less"),
-    "outbox/processes.py": (
-        3,
-        "when faults come; a read of a database that another process writes, which is tried again",
-    ),
+    "outbox/processes.py": (2, "when faults come"),
     "outbox/service_records.py": (1, "reads while another process writes; nothing holds the database for longer"),
     "outbox/test_consent_policy.py": (
         1,

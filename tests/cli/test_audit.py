@@ -1,7 +1,6 @@
 import base64
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
@@ -10,13 +9,14 @@ import pytest
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
+from list_by_hand import list_by_hand
 from patience import HANGS_S
 from vbdesk.cli.main import app
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
 from vbdesk.outbox.library.opening import LockedLibrary
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault
 
 PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
@@ -63,7 +63,7 @@ def audit(*arguments):
 
 
 def cut_end(folder):
-    with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
+    with list_by_hand(folder, known_library_key(KeyringVault(read_timeout_s=HANGS_S), PROFILE)) as database:
         database.execute("DROP TRIGGER audit_is_never_shortened")
         database.execute("DELETE FROM audit WHERE seq = 4")
 

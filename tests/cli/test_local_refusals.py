@@ -12,11 +12,12 @@ from contextlib import closing
 import pytest
 import typer
 
+from list_by_hand import list_by_hand
 from vbdesk.cli.locked_library import locked_library
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.language import Language, reading_in
 from vbdesk.outbox.library.opening import LockedLibrary
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
 
 PSEUDO = Language("en_XA", "en_GB")
@@ -25,7 +26,7 @@ PROFILE = Profile("p-1", "ward", "service", "https://voice.example", "acc-1")
 
 def run_sql(text):
     def spoil(folder, vault):
-        with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
+        with list_by_hand(folder, known_library_key(vault, PROFILE)) as database:
             database.execute(text)
 
     return spoil

@@ -3,7 +3,6 @@
 import csv
 import json
 import signal
-import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -15,6 +14,7 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from list_by_hand import list_by_hand
 from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
@@ -387,11 +387,10 @@ def test_a_wrong_command_line_is_said(vbdesk, arguments, sentence):
 
 def test_a_recording_that_somebody_changed_is_said_and_keeps_no_other_back(record, tmp_path, vault, capsys):
     library = record(2)
-    database, first = library.store.folder / "library.sqlite", library.list()[-1].take_id
+    folder, first = library.store.folder, library.list()[-1].take_id
     library.close()
-    with closing(sqlite3.connect(database)) as by_hand:
-        by_hand.execute("UPDATE recordings SET group_id = 'x' WHERE take_id = ?", (first,))
-        by_hand.commit()
+    with list_by_hand(folder, library.store.key) as database:
+        database.execute("UPDATE recordings SET group_id = 'x' WHERE take_id = ?", (first,))
     assert sync(tmp_path, vault)["done"] == 1
     assert "1 recording was changed by something other than vbdesk" in capsys.readouterr().err
 
@@ -699,9 +698,8 @@ def test_a_changed_entry_is_named_with_its_id_and_what_to_do(record, opened, tmp
     library = record(2)
     changed = library.list()[0]
     library.close()
-    with closing(sqlite3.connect(library_folder(tmp_path, profile.profile_id) / "library.sqlite")) as database:
+    with list_by_hand(library_folder(tmp_path, profile.profile_id), library.store.key) as database:
         database.execute("UPDATE recordings SET group_id = 'evil' WHERE take_id = ?", (changed.take_id,))
-        database.commit()
     report = sync(tmp_path, vault)
     said = capsys.readouterr().out
     assert [entry["take_id"] for entry in report["attention"]] == [changed.take_id]

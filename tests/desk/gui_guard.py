@@ -10,7 +10,6 @@ make blocking calls itself. The guard collects and does not raise, since an `exc
 
 import functools
 import os
-import sqlite3
 import sys
 import threading
 import time
@@ -28,6 +27,7 @@ from vbdesk.capture.devices import PortAudioLister
 from vbdesk.capture.microphone import FileMicrophone, FileStream, PortAudioMicrophone, PortAudioStream
 from vbdesk.capture.playback import PortAudioPlayer, SilentPlayer
 from vbdesk.client.local_service import LocalService
+from vbdesk.outbox.library import encrypted_sqlite
 from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault
@@ -137,15 +137,15 @@ class GuiGuard:
         self.note(f"SQL {statement[:80]}")
 
     def _trace_statements(self) -> None:
-        connect = sqlite3.connect
+        run = encrypted_sqlite.Connection.execute
 
-        @functools.wraps(connect)
-        def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            connection = connect(*arguments, **options)
-            connection.set_trace_callback(self._on_statement)
-            return connection
+        @functools.wraps(run)
+        def traced(connection: encrypted_sqlite.Connection, statement: str, *values: Any) -> Any:
+            self._on_statement(statement)
+            return run(connection, statement, *values)
 
-        sqlite3.connect = traced
+        encrypted_sqlite.Connection.execute = traced  # type: ignore[method-assign]
+        self._wrap(encrypted_sqlite.Connection, "__init__", "open a database")
 
     def _wrap(self, owner: Any, name: str, call: str) -> None:
         original: Callable[..., Any] = getattr(owner, name)

@@ -1,7 +1,6 @@
 """The guard of the GUI thread sees what may block, and nothing else."""
 
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from gui_guard import DESK
 from PySide6.QtCore import QObject
 
 from vbdesk.capture.playback import SilentPlayer
+from vbdesk.outbox.library import encrypted_sqlite
 from vbdesk.outbox.profiles.vault import MemoryVault
 
 SOURCE = """
@@ -90,9 +90,9 @@ def test_a_call_that_may_block_is_reported(page, found, work, call):
 
 
 def test_every_statement_of_a_database_is_reported(page, found):
-    database = sqlite3.connect(":memory:", isolation_level=None)
+    database = encrypted_sqlite.connect(":memory:", None)
     page.do(lambda: database.execute("SELECT 1"))
-    page.do(lambda: database.cursor().execute("SELECT 2"))
+    page.do(lambda: database.rows("SELECT 2"))
     assert [call.split("SQL ")[-1] for call in found()] == ["SELECT 1", "SELECT 2"]
     database.close()
 

@@ -5,6 +5,8 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from vbdesk.outbox.library import encrypted_sqlite
+
 WRITES = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
 
 
@@ -35,7 +37,7 @@ class FailingDisk:
     def connection(self):
         disk = self
 
-        class Connection(sqlite3.Connection):
+        class FailingConnection(encrypted_sqlite.Connection):
             def execute(self, statement, *values):
                 if not statement.startswith(WRITES):
                     return super().execute(statement, *values)
@@ -48,7 +50,7 @@ class FailingDisk:
                     super().execute("ROLLBACK")
                 raise sqlite_error(disk.error)
 
-        return Connection
+        return FailingConnection
 
     def takes_write(self):
         self.writes += 1
@@ -60,8 +62,7 @@ class FailingDisk:
 
     def under_databases(self, monkeypatch):
         """Use this disk for every database that is opened from now on."""
-        connect = sqlite3.connect
-        monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connect(*args, **more, factory=self.connection()))
+        monkeypatch.setattr(encrypted_sqlite, "Connection", self.connection())
         return self
 
 

@@ -7,7 +7,6 @@ shrinks a failing one.
 import hashlib
 import itertools
 import logging
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
 from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.desk.ui.cells import StateCell
 from vbdesk.outbox.library import audit
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
@@ -131,7 +131,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Rules:
-    """Change the settings: pause, send manually, delete sounds after their result."""
+    """Change the settings: pause, send by hand, delete sounds after their result."""
 
     paused: bool = False
     by_hand: bool = False
@@ -415,7 +415,7 @@ class _Game:
             self.spent_elsewhere += balance
 
     def set_rules(self, move: Rules) -> None:
-        rule = SendRule.BY_HAND if move.manual else SendRule.AT_ONCE
+        rule = SendRule.BY_HAND if move.by_hand else SendRule.AT_ONCE
         retention = Retention(RetentionRule.AFTER_RESULT) if move.remove else Retention()
         library = self.laptop.library
         self.laptop.do(lambda: library.change_settings(paused=move.paused, send_rule=rule, retention=retention))
@@ -466,7 +466,7 @@ class _Game:
                     self.send_again(item.take_id)
                 elif item.state is OutboxState.NEEDS_ATTENTION:
                     self.holds(item.fix is Fix.TRY_AGAIN, f"{item.fix} was asked for: {item.reason}")
-                    self.tally.manual += 1
+                    self.tally.by_hand += 1
                     self.press_at(item.take_id, "retry")
                 elif item.state is OutboxState.CHECKED:
                     self.press_at(item.take_id, "queue")
@@ -484,7 +484,7 @@ class _Game:
         mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
         self.unproven[take_id] = len(mine) - (self.expected_jobs[take_id] - 1 - self.unproven[take_id])
         self.expected_jobs[take_id] = len(mine) + 1
-        self.tally.manual += 1
+        self.tally.by_hand += 1
         self.laptop.do(lambda: self.laptop.library.send_again(take_id))
 
     def judge(self) -> None:
@@ -565,7 +565,7 @@ class _Game:
             for item in items:
                 self.look_at_item(item, pending.get(item.take_id), jobs, known)
 
-    def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
+    def look_at_page(self, counted: Counter[str], pending: Mapping[str, DatabaseRow]) -> None:
         """Check the page: figures, rows, buttons, order of the queue, banner."""
         library, sync_worker, now = self.laptop.library, self.laptop.sync_worker, self.laptop.clock.now()
         if self.arranged_in != self.laptop.lives:

@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
@@ -30,6 +29,7 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served
 
+from list_by_hand import list_by_hand
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -289,11 +289,8 @@ def judge(folder: Path, chain: ProcessChain, digests: dict[str, str]) -> None:
 
 
 def rows(library: Path, query: str) -> list[tuple]:
-    connection = sqlite3.connect(f"file:{library / 'library.sqlite'}?mode=ro", uri=True, timeout=10)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
+    with list_by_hand(library, KEY, read_only=True) as database:
+        return [tuple(row) for row in database.rows(query)]
 
 
 def environment_is_quiet() -> None:

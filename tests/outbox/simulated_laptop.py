@@ -6,7 +6,6 @@ may still write to the old folder, which is not read again.
 """
 
 import shutil
-import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -18,10 +17,12 @@ import httpx
 import numpy as np
 from service_in_process import API, STORAGE, Clock, ServiceInProcess, without_fields
 
+from list_by_hand import trace_statements
 from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow, connect
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.sync.sync_worker import SyncWorker
@@ -311,9 +312,8 @@ class Laptop:
         self.tripwire = PowerCut(folder, self._folder / f"library-{self.lives}")
         self.library = Library(folder, KEY, self.clock)
         with self.library.store.changing() as database:
-            database.set_trace_callback(self.tripwire.step)
-        self._beside = sqlite3.connect(f"file:{folder / 'library.sqlite'}?mode=ro", uri=True, isolation_level=None)
-        self._beside.row_factory = sqlite3.Row
+            trace_statements(database, self.tripwire.step)
+        self._beside = connect(folder / "library.sqlite", KEY, read_only=True)
         self.network.tripwire = self.tripwire
         self.sync_worker = SyncWorker(self.library, self._connect, self.clock, plan=self.plan)
         self.sync_worker.recover()
@@ -376,9 +376,9 @@ class Laptop:
                 return self.library.add_take(path, metadata)
             return next(item.take_id for item in self.library.list() if item.take_id not in self.takes)
 
-    def raw(self, query: str) -> list[sqlite3.Row]:
+    def raw(self, query: str) -> list[DatabaseRow]:
         """Read the library's database directly."""
-        return self._beside.execute(query).fetchall()
+        return self._beside.rows(query)
 
 
 _SOUNDS: dict[int, np.ndarray] = {}

@@ -1,10 +1,10 @@
 import sqlite3
-from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from list_by_hand import list_by_hand
 from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import (
     AuditAction,
@@ -47,8 +47,8 @@ def note(store, what, take_id=None, detail="", part=None):
 
 
 def tamper(folder, *statements):
-    """Changes by somebody who has the file and knows its format, but not the key."""
-    with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
+    """Changes by somebody who has the file and knows its format, and the key of its pages."""
+    with list_by_hand(folder) as database:
         database.execute("DROP TRIGGER IF EXISTS audit_is_never_changed")
         database.execute("DROP TRIGGER IF EXISTS audit_is_never_shortened")
         for statement in statements:

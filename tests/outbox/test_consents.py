@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from list_by_hand import list_by_hand
 from vbdesk.data_files import DataFileError
 from vbdesk.outbox.library.consent import (
     ConsentChange,
@@ -155,13 +156,12 @@ def test_events_can_be_neither_changed_nor_removed(library):
 def test_an_event_moved_to_another_subject_is_unreadable_there_and_sending_is_held(library, reopen):
     noted = library.consents.give("ward4-1", ConsentKind.BOTH)
     library.close()
-    database = sqlite3.connect(library.store.folder / "library.sqlite")
-    (trigger,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'consents_are_never_changed'").fetchone()
-    database.execute("DROP TRIGGER consents_are_never_changed")
-    database.execute("UPDATE consents SET group_id = 'ward4-2' WHERE event_id = ?", (noted.event_id,))
-    database.execute(trigger)
-    database.commit()
-    database.close()
+    name = "consents_are_never_changed"
+    with list_by_hand(library.store.folder) as database:
+        (trigger,) = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        database.execute(f"DROP TRIGGER {name}")
+        database.execute("UPDATE consents SET group_id = 'ward4-2' WHERE event_id = ?", (noted.event_id,))
+        database.execute(trigger)
     opened = reopen()
     assert opened.consents.status("ward4-2").state is ConsentState.UNREADABLE
     assert opened.consents.status("ward4-1").state is ConsentState.NONE

@@ -1,7 +1,6 @@
 import json
 import re
 import shutil
-import sqlite3
 import tempfile
 from base64 import b64encode
 from contextlib import closing
@@ -17,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 
+from list_by_hand import list_by_hand
 from patience import HANGS_S
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
@@ -86,6 +86,10 @@ class World:
 
     def vault(self, secrets):
         return self.keys
+
+    @property
+    def key(self):
+        return known_library_key(self.keys, MARKED)
 
     @property
     def folder(self):
@@ -235,18 +239,18 @@ def damage_list(world):
 
 
 def cut_audit(world):
-    with closing(sqlite3.connect(world.folder / "library.sqlite", isolation_level=None)) as database:
+    with list_by_hand(world.folder, world.key) as database:
         database.execute("DROP TRIGGER audit_is_never_shortened")
         database.execute("DELETE FROM audit WHERE seq = 4")
 
 
 def change_row(world):
-    with closing(sqlite3.connect(world.folder / "library.sqlite", isolation_level=None)) as database:
+    with list_by_hand(world.folder, world.key) as database:
         database.execute("UPDATE recordings SET group_id = 'somebody-else'")
 
 
 def remove_row(world):
-    with closing(sqlite3.connect(world.folder / "library.sqlite", isolation_level=None)) as database:
+    with list_by_hand(world.folder, world.key) as database:
         database.execute("DELETE FROM recordings")
 
 
@@ -403,7 +407,7 @@ def database_of(world):
 
 def execute(*statements):
     def damage(world):
-        with closing(sqlite3.connect(database_of(world), isolation_level=None)) as database:
+        with list_by_hand(world.folder, world.key) as database:
             for statement in statements:
                 database.execute(statement)
 

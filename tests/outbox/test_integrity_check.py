@@ -2,12 +2,12 @@
 
 import random
 import shutil
-import sqlite3
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from list_by_hand import list_by_hand
 from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedFileError, FileDamaged
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
@@ -33,12 +33,9 @@ FILE = "library.sqlite"
 
 @contextmanager
 def by_hand(folder):
-    """The database of a closed library, as anybody with the disk can write to it."""
-    database = sqlite3.connect(folder / FILE)
-    database.row_factory = sqlite3.Row
-    yield database
-    database.commit()
-    database.close()
+    """The database of a closed library, as somebody with the key of its pages can write to it."""
+    with list_by_hand(folder) as database:
+        yield database
 
 
 @pytest.fixture
@@ -466,7 +463,8 @@ def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording
         sealed = database.execute("SELECT sealed FROM results").fetchone()[0]
     content = bytearray((folder / FILE).read_bytes())
     size = int.from_bytes(content[16:18], "big")
-    page = content.index(sealed[10_000:10_100]) // size * size
+    with by_hand(folder) as database:
+        page = database.serialize().index(sealed[10_000:10_100]) // size * size
     content[page : page + 4] = b"\xff\xff\xff\xff"
     (folder / FILE).write_bytes(content)
     again = reopen()

@@ -7,7 +7,6 @@ memory of a running process, which its owner and the system's administrator can 
 import base64
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import soundfile as sf
 
+from list_by_hand import list_by_hand
 from patience import HANGS_S, until
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "support")]
@@ -102,7 +102,7 @@ def add_take(profile, keyring, folder, speech_file, group_id):
 
 
 def done(folder):
-    with closing(sqlite3.connect(f"{(folder / 'library.sqlite').as_uri()}?mode=ro", uri=True)) as database:
+    with list_by_hand(folder, LIBRARY_KEY, read_only=True) as database:
         return database.execute("SELECT COUNT(*) FROM recordings WHERE state = 'done'").fetchone()[0]
 
 

@@ -1,12 +1,13 @@
 """A library whose structure somebody changed is repaired completely or stays as it was; older ones are refused."""
 
 import shutil
-import sqlite3
 from contextlib import closing
 
 import pytest
 
+from list_by_hand import KEY, list_by_hand, trace_statements
 from vbdesk.outbox.library.database import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
+from vbdesk.outbox.library.encrypted_sqlite import connect
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.repair import repair
 
@@ -14,14 +15,14 @@ COPY = f"library.sqlite.v{SCHEMA_VERSION}.bak"
 
 
 def change(folder, *statements):
-    with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
+    with list_by_hand(folder) as database:
         for statement in statements:
             database.execute(statement)
 
 
 def objects_of(path):
-    with closing(sqlite3.connect(path)) as database:
-        return set(database.execute("SELECT type, name, sql FROM sqlite_master"))
+    with closing(connect(path, KEY)) as database:
+        return {tuple(row) for row in database.rows("SELECT type, name, sql FROM sqlite_master")}
 
 
 @pytest.fixture
@@ -66,11 +67,10 @@ def test_no_room_for_the_copy_changes_nothing(changed, reopen):
 def test_a_repair_that_fails_half_way_changes_nothing(changed, reopen):
     change(changed, "CREATE TABLE before_rebuild_pending (a)", "CREATE INDEX b ON before_rebuild_pending (a)")
     before = objects_of(changed / "library.sqlite")
-    with closing(sqlite3.connect(changed / "library.sqlite", isolation_level=None)) as database:
-        database.row_factory = sqlite3.Row
-        database.set_progress_handler(lambda: int(database.in_transaction), 300)
+    with list_by_hand(changed) as database:
+        database._connection.set_progress_handler(lambda: database.in_transaction, 300)
         with pytest.raises(Exception, match="left as it was"):
-            repair(database, changed / "library.sqlite", SCHEMA_VERSION)
+            repair(database, changed / "library.sqlite", KEY, SCHEMA_VERSION)
     assert objects_of(changed / "library.sqlite") == before
     assert len(reopen().list()) == 1
 
@@ -83,10 +83,9 @@ def test_a_repair_killed_at_any_statement_leaves_a_library_that_opens(changed, t
         copies.append(tmp_path / f"killed-{len(copies)}")
         shutil.copytree(changed, copies[-1])
 
-    with closing(sqlite3.connect(changed / "library.sqlite", isolation_level=None)) as database:
-        database.row_factory = sqlite3.Row
-        database.set_trace_callback(copy_before)
-        assert repair(database, changed / "library.sqlite", SCHEMA_VERSION)
+    with list_by_hand(changed) as database:
+        trace_statements(database, copy_before)
+        assert repair(database, changed / "library.sqlite", KEY, SCHEMA_VERSION)
     assert len(copies) > 10
     for folder in [*copies, changed]:
         with closing(Library(folder, library.store.key)) as opened:

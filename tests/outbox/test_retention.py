@@ -1,10 +1,10 @@
 """The sound is deleted by the rule, never early, with any clocks; everything else stays."""
 
-import sqlite3
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from list_by_hand import list_by_hand
 from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -156,10 +156,8 @@ def test_a_recording_whose_entry_was_changed_keeps_its_sound(library, retention,
     take_id = done_take()
     after(library, 0)
     library.close()
-    database = sqlite3.connect(tmp_path / "library" / "library.sqlite")
-    database.execute("UPDATE recordings SET result_at = '2020-01-01T00:00:00.000000+00:00'")
-    database.commit()
-    database.close()
+    with list_by_hand(tmp_path / "library") as database:
+        database.execute("UPDATE recordings SET result_at = '2020-01-01T00:00:00.000000+00:00'")
     again = reopen()
     assert not SoundRetention(again).step(RESULT_AT + 100 * DAY)
     assert again.store.path(take_id).exists()

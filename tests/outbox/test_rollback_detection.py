@@ -1,13 +1,13 @@
 """An older list is detected, blocks sending, and can be accepted by a person."""
 
 import shutil
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from list_by_hand import list_by_hand
 from patience import until
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.clock import ManualClock
@@ -90,14 +90,6 @@ def add(library, group_id="ward4-1", queue=True):
     if queue:
         library.queue(take_id)
     return take_id
-
-
-@contextmanager
-def by_hand(folder):
-    database = sqlite3.connect(folder / DATABASE)
-    yield database
-    database.commit()
-    database.close()
 
 
 def nothing_is_sent(library):
@@ -326,11 +318,13 @@ def test_one_table_put_back_as_it_was_yesterday_is_noticed(opened, folder, tmp_p
     for table in tables:
         now = tmp_path / f"now-{table}"
         shutil.copytree(folder, now)
-        with by_hand(now) as database:
-            database.execute("ATTACH ? AS old", (str(tmp_path / "yesterday" / DATABASE),))
+        with list_by_hand(now, library.store.key) as database:
+            with list_by_hand(tmp_path / "yesterday", library.store.key) as old:
+                rows = old.rows(f"SELECT * FROM {table}")
             before = database.execute(f"SELECT * FROM {table}").fetchall()
             database.execute(f"DELETE FROM {table}")
-            database.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
+            for row in rows:
+                database.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", tuple(row))
             assert database.execute(f"SELECT * FROM {table}").fetchall() != before, table
         with closing(Library(now, library.store.key, library.store.clock)) as merged:
             items = merged.list()

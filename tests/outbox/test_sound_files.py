@@ -19,6 +19,7 @@ import vbdesk.outbox.library.library
 import vbdesk.outbox.library.sound_files
 import vbdesk.outbox.library.store
 import vbdesk.outbox.library.trash
+from list_by_hand import everything_under
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import BlockKind, EncryptedTakeWriter, FileDamaged, FileKeyMissing, read_take
 from vbdesk.capture.take_keys import has_key
@@ -204,10 +205,6 @@ def test_a_kill_while_the_trash_is_destroyed_leaves_it_whole_or_gone(library, ki
 def fragments(sealed):
     """Search terms for a deleted key: any 12 consecutive bytes."""
     return [sealed[begin : begin + 12] for begin in range(0, len(sealed) - 12, 6)]
-
-
-def everything_under(folder):
-    return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("way", ["discard", "remove_sounds", "trash"])

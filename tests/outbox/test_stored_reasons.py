@@ -2,13 +2,12 @@
 
 import json
 import re
-import sqlite3
-from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from list_by_hand import list_by_hand
 from vbdesk.language import available_languages, joined, message, plural_message, reading_in, translated
 from vbdesk.language.reader import Language
 from vbdesk.outbox.library.stored_reasons import NO_LONGER_WRITTEN, UNREADABLE, read_reason, written_reason
@@ -167,7 +166,7 @@ def test_the_english_sentence_goes_to_data_for_machines(library, new_take):
     item = library.get(take_id)
     with reading_in(PSEUDO):
         assert json.dumps({"reason": item.reason}) == '{"reason": "It waits for ward-4."}'
-    with closing(sqlite3.connect(library.store.folder / "library.sqlite")) as database:
+    with list_by_hand(library.store.folder) as database:
         (stored,) = database.execute("SELECT reason FROM recordings").fetchone()
     assert json.loads(stored) == {"text": "It waits for {name}.", "fields": {"name": "ward-4"}}
     with library.store.changing():

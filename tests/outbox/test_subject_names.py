@@ -1,12 +1,12 @@
 """Aliases and second lines: which subject is meant, and that no byte of them leaves this computer."""
 
 import random
-import sqlite3
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from list_by_hand import list_by_hand
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
 from vbdesk.outbox.bundles.bundle_import import import_bundle
@@ -151,8 +151,8 @@ def test_no_byte_of_alias_or_second_line_is_sent_or_on_the_disk(
     drive(new_sync_worker(), lambda: library.get(take_id).state is OutboxState.DONE)
     assert group_id.encode() in sent  # what is searched is really there
     disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    with sqlite3.connect(tmp_path / "library" / "library.sqlite") as database:
-        disk += "\n".join(database.iterdump()).encode()
+    with list_by_hand(tmp_path / "library") as database:
+        disk += database.serialize()
     assert group_id.encode() in disk
     for text in (ALIAS, DETAIL, "Zwölf"):
         for form in forms(text):

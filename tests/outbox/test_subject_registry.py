@@ -2,7 +2,6 @@
 
 import ast
 import json
-import sqlite3
 import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import vbdesk.outbox.library
+from list_by_hand import list_by_hand
 from vbdesk.capture.damaged_take import salvage
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged
 from vbdesk.contract.ids import new_id
@@ -21,6 +21,7 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
+from vbdesk.outbox.library.encrypted_sqlite import connect
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import lock_library
 from vbdesk.outbox.library.repair import back_up, backup_path
@@ -61,7 +62,7 @@ CHECKSUMS = {("recordings", "mac"), ("audit", "mac"), ("library", "key_check"), 
 
 
 def schema():
-    database = sqlite3.connect(":memory:")
+    database = connect(":memory:", None)
     database.executescript(TABLES)
     tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     blobs = {
@@ -173,9 +174,8 @@ def filled(library, new_take, tmp_path):
     for name in (STORED_COHORT, "subjects"):
         library.responses.store(name, json.dumps([SUBJECT, OTHER]).encode())
     library.responses.store("webhook", b"{}")
-    with sqlite3.connect(library.store.folder / "library.sqlite") as database:
-        back_up(database, backup_path(library.store.folder / "library.sqlite", 7))
-    database.close()
+    with list_by_hand(library.store.folder) as database:
+        back_up(database, backup_path(library.store.folder / "library.sqlite", 7), KEY)
     lock_library(library.store.folder).release()
     return library
 
@@ -218,7 +218,10 @@ def holds(value, secret):
 
 
 def on_disk(library):
-    return {(path.name, secret) for path in files(library) for secret in SECRETS if holds(path.read_bytes(), secret)}
+    contents = {path.name: path.read_bytes() for path in files(library)}
+    with list_by_hand(library.store.folder, read_only=True) as database:
+        contents["library.sqlite"] += database.serialize()
+    return {(name, secret) for name, content in contents.items() for secret in SECRETS if holds(content, secret)}
 
 
 def test_every_file_of_a_library_is_in_the_registry_once(filled):

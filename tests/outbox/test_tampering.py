@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from list_by_hand import list_by_hand
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
@@ -40,14 +41,11 @@ KEYS = {
 
 @contextmanager
 def by_hand(folder):
-    """The database of a closed library, as anybody with the disk can write to it."""
-    database = sqlite3.connect(folder / FILE)
-    database.row_factory = sqlite3.Row
-    database.execute("PRAGMA foreign_keys = OFF")
-    database.execute("PRAGMA ignore_check_constraints = ON")
-    yield database
-    database.commit()
-    database.close()
+    """The database of a closed library, as somebody with the key of its pages can write to it."""
+    with list_by_hand(folder) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        yield database
 
 
 @pytest.fixture
@@ -486,7 +484,6 @@ def test_a_view_in_the_place_of_a_table_opens_nothing_and_changes_nothing(full, 
         database.execute("PRAGMA legacy_alter_table = ON")
         database.execute("ALTER TABLE jobs RENAME TO hidden")
         database.execute("CREATE VIEW jobs AS SELECT * FROM hidden WHERE 0")
-        database.commit()
         before = structure_of(folder)
     with pytest.raises(LibraryUnreadable, match="nothing was changed"):
         reopen()

@@ -1,7 +1,6 @@
 """The trash: a deleted recording comes back as it was, or its keys are gone from the disk after some days."""
 
 import shutil
-import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from list_by_hand import everything_under, list_by_hand
 from vbdesk.capture.encrypted_take import FileKeyMissing, read_take
 from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import AuditAction
@@ -76,10 +76,6 @@ def all_of(library, take_id):
     item = replace(library.get(take_id), version=0)
     sound = library.whole_audio(take_id).samples.tobytes() if item.audio_gone_at is None else b""
     return replace(item, encrypted_result=None), item.result_json, events, sound, library.subject_notes.unread()
-
-
-def everything_under(folder):
-    return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -318,9 +314,8 @@ def test_an_event_of_another_recording_is_not_replaced(library, new_take):
 
 
 def by_hand(folder, statement, *values):
-    with closing(sqlite3.connect(folder / "library.sqlite")) as database:
+    with list_by_hand(folder) as database:
         assert database.execute(statement, values).rowcount == 1
-        database.commit()
 
 
 @pytest.mark.parametrize("column", ["deleted_at", "take_key", "sealed"])

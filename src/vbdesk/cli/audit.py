@@ -123,7 +123,7 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     known_key, mark = key, read_keyring(vault, profile.high_water_name, may_ask=False)
     folder = library_folder(paths.data, profile.profile_id)
     try:
-        with copied_list(folder) as copy:
+        with copied_list(folder, known_key) as copy:
 
             def findings() -> list[str]:
                 found = check_list(copy, known_key, SystemClock(), mark)

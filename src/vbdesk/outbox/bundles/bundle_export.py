@@ -11,7 +11,6 @@ import errno
 import hashlib
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,6 +41,7 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consent_rows import SubjectConsent
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.integrity_check import list_warnings
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -289,7 +289,7 @@ def _settle(store: Store, bundle_id: str) -> None:
     store.put("bundles", bundle_id, row["made_at"], 1, row["sealed"])
 
 
-def _in_line(store: Store) -> list[sqlite3.Row]:
+def _in_line(store: Store) -> list[DatabaseRow]:
     return store.rows(
         "SELECT take_id, event_id, state, asked_at, made_at AS handed_over_at FROM recordings "
         "JOIN pending USING (take_id) LEFT JOIN bundles USING (bundle_id) WHERE state IN (?, ?) "
@@ -298,7 +298,7 @@ def _in_line(store: Store) -> list[sqlite3.Row]:
     )
 
 
-def _why_not(row: sqlite3.Row) -> str | None:
+def _why_not(row: DatabaseRow) -> str | None:
     """Why a recording in the queue cannot be handed over; None if it can."""
     if row["asked_at"] not in (None, row["handed_over_at"]):  # a recording taken back was never sent here
         return message("The service may have it already; this computer looks for it once it is connected.")
@@ -475,7 +475,7 @@ def _known(store: Store, bundle_id: str) -> bool:
     return bool(store.rows("SELECT 1 FROM bundles WHERE bundle_id = ?", (bundle_id,)))
 
 
-def _bundle(store: Store, row: sqlite3.Row, states: dict[OutboxState, int]) -> Bundle:
+def _bundle(store: Store, row: DatabaseRow, states: dict[OutboxState, int]) -> Bundle:
     details: dict[str, Any] = {"path": UNKNOWN, "public_key": UNKNOWN, "recordings": sum(states.values())}
     made_at = datetime.fromtimestamp(0, UTC)
     with contextlib.suppress(InvalidTag, TypeError, ValueError):  # changed by somebody else: the rest is usable

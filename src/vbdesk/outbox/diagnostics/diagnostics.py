@@ -375,11 +375,12 @@ class _ProfileCheck:
 
     def _list(self, stack: ExitStack) -> tuple[LibraryFacts, dict[str, Any] | None]:
         """Check a copy of the list."""
+        key, error = self._library_key()
         try:
-            copy = stack.enter_context(copied_list(self._folder))
+            copy = stack.enter_context(copied_list(self._folder, key))
             library = self._library(copy)
             self.known_words = known_words(copy)
-            return library, self._proofs(copy, library)
+            return library, self._proofs(copy, library, error)
         except OSError as error:
             sentence = message("The recordings cannot be read: {cause}.", cause=system_reason(error))
             if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
@@ -396,14 +397,13 @@ class _ProfileCheck:
     def _recordings_found(self, library: LibraryFacts, proofs: Mapping[str, Any] | None) -> None:
         """Report that all is well; without their key it is unknown whether the recordings are intact."""
         count = sum(library.counts.values())
-        if not count:
-            self._say(N_("recordings"), FindingStatus.GOOD, message("There are none yet."))
-        elif proofs is None or "list" not in proofs or proofs["list"] is None:
+        if library.exists and (not library.key_known or proofs is None or not proofs.get("list")):
             sentence = message(
-                "Recordings in the list: {count}. Without their key nobody can tell whether they are in order.",
-                count=count,
+                "There are recordings here. Without their key nobody can tell how many, and whether they are in order."
             )
             self._say(N_("recordings"), FindingStatus.NOTICE, sentence)
+        elif not count:
+            self._say(N_("recordings"), FindingStatus.GOOD, message("There are none yet."))
         else:
             self._say(N_("recordings"), FindingStatus.GOOD, message("Recordings in good order: {count}.", count=count))
 
@@ -431,10 +431,10 @@ class _ProfileCheck:
             self._say(N_("recordings"), FindingStatus.NOTICE, sentence)
         return facts
 
-    def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
+    def _proofs(self, copy: ListCopy, library: LibraryFacts, error: VaultError | None) -> dict[str, Any] | None:
         """Check what needs the key of the recordings: foreign changes, and damaged sound."""
         keyring: KeyringReading | None = None
-        key, error = self._library_key()
+        key = copy.key
         if error is None and self._profile.secrets != "session":
             keyring = read_keyring(self._vault, self._profile.high_water_name, may_ask=False)
         if not copy.exists:

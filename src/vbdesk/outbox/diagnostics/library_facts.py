@@ -21,9 +21,10 @@ from vbdesk.outbox.diagnostics.list_check import ListCopy
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.database import DAMAGE, is_disk_error
+from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow, open_to_read
 from vbdesk.outbox.library.integrity_check import has_findings
 from vbdesk.outbox.library.rollback_detection import MarkFile
-from vbdesk.outbox.library.rows import ITEMS, event_is_authentic, lenient, row_is_authentic
+from vbdesk.outbox.library.rows import ITEMS, event_is_authentic, row_is_authentic
 from vbdesk.outbox.library.sound_files import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_checksums import open_sums, sums_of
@@ -36,6 +37,7 @@ class LibraryFacts:
     Attributes:
         exists: whether there is a list of recordings.
         open_elsewhere: whether the desk or a command has it open now.
+        key_known: whether the list can be decrypted; without its key everything below is unknown.
         readable: whether the database is intact by its own check.
         schema_version: of the database; 0 if unknown.
         counts: recordings by state.
@@ -48,6 +50,7 @@ class LibraryFacts:
 
     exists: bool = False
     open_elsewhere: bool = False
+    key_known: bool = True
     readable: bool = True
     schema_version: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -65,6 +68,8 @@ def inspect_library(copy: ListCopy, now: datetime) -> LibraryFacts:
     sounds = {file.stem: file.stat().st_size for file in (copy.original / "takes").glob("*.take")}
     unfinished = 0 if copy.open_elsewhere else len(list((copy.original / "recording").glob("*.take")))
     facts = LibraryFacts(True, copy.open_elsewhere, unfinished=unfinished, sound_bytes=sum(sounds.values()))
+    if not copy.readable:
+        return replace(facts, key_known=False)
     try:
         with closing(_connect(copy)) as database:
             return _read(database, facts, frozenset(sounds), now)
@@ -100,12 +105,11 @@ def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -
     highest = max(MarkFile(copy.folder, cipher).read() or 0, keyring_version or 0)
     try:
         with closing(_connect(copy)) as database:
-            database.row_factory = sqlite3.Row
             database.execute("BEGIN")
             accepted = not has_findings(database)
             library = database.execute("SELECT version, sums FROM library").fetchone()
-            rows = database.execute(ITEMS).fetchall()
-            sums = sums_of(lambda query: database.execute(query).fetchall(), cipher)
+            rows = [dict(row) for row in database.rows(ITEMS)]
+            sums = sums_of(database.rows, cipher)
             complete = open_sums(cipher, library["sums"], library["version"]) == sums
             changed = sum(not (row_is_authentic(row, cipher) and event_is_authentic(row, cipher)) for row in rows)
             return ListProof(changed, complete and accepted, highest > library["version"])
@@ -140,8 +144,7 @@ def inspect_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
     query = "SELECT take_id, group_id, recorded_at, take_key, sound_sha256, imported FROM recordings"
     try:
         with closing(_connect(copy)) as database:
-            database.row_factory = sqlite3.Row
-            rows = database.execute(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at").fetchall()
+            rows = database.rows(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at")
     except DAMAGE:
         return None
     cipher = ColumnCipher(key)
@@ -165,7 +168,7 @@ class _Sound(Enum):
     DAMAGED = auto()
 
 
-def _sound_state(path: Path, key: bytes, cipher: ColumnCipher, row: sqlite3.Row) -> _Sound:
+def _sound_state(path: Path, key: bytes, cipher: ColumnCipher, row: DatabaseRow) -> _Sound:
     """State of an existing sound; missing ones are counted elsewhere."""
     try:
         take_key = None if row["take_key"] is None else cipher.decrypt(row["take_key"], f"{row['take_id']}/key")
@@ -184,28 +187,27 @@ def known_words(copy: ListCopy) -> list[str]:
     """Plain-text subjects and ids in the library, to be kept out of the bundle."""
     try:
         with closing(_connect(copy)) as database:
-            rows = database.execute("SELECT group_id, take_id, job_id FROM recordings").fetchall()
+            rows = database.rows("SELECT group_id, take_id, job_id FROM recordings")
     except DAMAGE:
         return []
     return [str(value) for row in rows for value in row if value]
 
 
-def _connect(copy: ListCopy) -> sqlite3.Connection:
-    uri = (copy.folder / "library.sqlite").absolute().as_uri()
-    database = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
-    database.text_factory = lenient  # damaged text fails its MAC
-    return database
+def _connect(copy: ListCopy) -> Connection:
+    if copy.key is None or not (copy.exists and copy.readable):
+        raise LookupError("there is no list, or its key is not known")
+    return open_to_read(copy.folder / "library.sqlite", copy.key)
 
 
-def _read(database: sqlite3.Connection, facts: LibraryFacts, sounds: frozenset[str], now: datetime) -> LibraryFacts:
+def _read(database: Connection, facts: LibraryFacts, sounds: frozenset[str], now: datetime) -> LibraryFacts:
     (result,) = database.execute("PRAGMA quick_check(1)").fetchone()
     (schema_version,) = database.execute("SELECT schema_version FROM library").fetchone()
-    states = dict(database.execute("SELECT state, COUNT(*) FROM recordings GROUP BY state").fetchall())
+    states = {row[0]: row[1] for row in database.rows("SELECT state, COUNT(*) FROM recordings GROUP BY state")}
     (asked,) = database.execute("SELECT COUNT(*) FROM pending WHERE asked_at IS NOT NULL").fetchone()
-    kept = database.execute("SELECT take_id FROM recordings WHERE audio_gone_at IS NULL").fetchall()
+    kept = database.rows("SELECT take_id FROM recordings WHERE audio_gone_at IS NULL")
     since = (now - timedelta(seconds=RATE_WINDOW_S)).isoformat(timespec="microseconds")
     query = "SELECT bucket, COUNT(*) FROM requests WHERE at >= ? GROUP BY bucket"
-    requests = dict(database.execute(query, (since,)).fetchall())
+    requests = {row["bucket"]: row[1] for row in database.rows(query, (since,))}
     return replace(
         facts,
         readable=result == "ok",

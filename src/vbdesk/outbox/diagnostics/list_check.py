@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 
 from vbdesk.clock import Clock
 from vbdesk.language import N_, Message, message_of
-from vbdesk.outbox.library.database import DAMAGE, LibraryUnreadable, unreadable
+from vbdesk.outbox.library.database import DAMAGE, LibraryUnreadable, is_of_another_key, unreadable
+from vbdesk.outbox.library.encrypted_sqlite import connect, is_plain
 from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
 from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
 from vbdesk.outbox.library.rollback_detection import FILE_NAME as MARK_NAME
@@ -42,12 +43,16 @@ class ListCopy:
 
     Attributes:
         folder: of the copy.
+        key: the library's key; None if it is unknown.
+        readable: whether the key is known and is that of the list, which may be damaged all the same.
         original: the library's folder, with the sounds.
         exists: whether there is a list of recordings.
         open_elsewhere: whether the desk or a command has it open now.
     """
 
     folder: Path
+    key: bytes | None
+    readable: bool
     original: Path
     exists: bool
     open_elsewhere: bool
@@ -69,12 +74,12 @@ class ListCheck:
 
 
 @contextmanager
-def copied_list(folder: Path) -> Iterator[ListCopy]:
+def copied_list(folder: Path, key: bytes | None) -> Iterator[ListCopy]:
     """Copy the list of recordings in `folder`, which may not exist; erase the copy at the end. Raises OSError."""
     with TemporaryDirectory(prefix="vbdesk-") as temporary:
         target = Path(temporary)
         try:
-            yield _copy(folder, target)
+            yield _copy(folder, target, key)
         finally:
             for file in target.glob("*"):
                 _overwrite(file)
@@ -131,9 +136,9 @@ def _with(sentences: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
     return tuple(new if sentence == old else sentence for sentence in sentences)
 
 
-def _copy(folder: Path, target: Path) -> ListCopy:
+def _copy(folder: Path, target: Path, key: bytes | None) -> ListCopy:
     if not folder.exists():
-        return ListCopy(target, folder, exists=False, open_elsewhere=False)
+        return ListCopy(target, key, key is not None, folder, exists=False, open_elsewhere=False)
     lock = None
     open_elsewhere = False
     if (folder / LOCK_NAME).exists():  # without a lock file nobody has it open; do not create one
@@ -147,21 +152,22 @@ def _copy(folder: Path, target: Path) -> ListCopy:
         with suppress(FileNotFoundError):  # the log first, since the list may change meanwhile
             shutil.copyfile(folder / MARK_NAME, target / MARK_NAME)
         exists = (folder / DATABASE_NAME).exists()
-        if exists and not (open_elsewhere and _copied_by_sqlite(folder, target)):
-            _copy_files(folder, target)
+        if exists and not (open_elsewhere and key is not None and _copied_by_sqlite(folder, target, key)):
+            _copy_files(folder, target, key)
     finally:
         if lock is not None:
             lock.release()
-    return ListCopy(target, folder, exists, open_elsewhere)
+    readable = key is not None and not (exists and is_of_another_key(target / DATABASE_NAME, key))
+    return ListCopy(target, key, readable, folder, exists, open_elsewhere)
 
 
-def _copied_by_sqlite(folder: Path, target: Path) -> bool:
+def _copied_by_sqlite(folder: Path, target: Path, key: bytes) -> bool:
     """Copy one consistent state of a database in use; False if SQLite cannot read it."""
-    uri = f"{(folder / DATABASE_NAME).absolute().as_uri()}?mode=ro"
+    source_key = None if is_plain(folder / DATABASE_NAME) else key
     try:
         with (
-            closing(sqlite3.connect(uri, uri=True)) as source,
-            closing(sqlite3.connect(target / DATABASE_NAME)) as copy,
+            closing(connect(folder / DATABASE_NAME, source_key, read_only=True)) as source,
+            closing(connect(target / DATABASE_NAME, source_key)) as copy,
         ):
             source.backup(copy)
     except sqlite3.Error:
@@ -170,13 +176,14 @@ def _copied_by_sqlite(folder: Path, target: Path) -> bool:
     return True
 
 
-def _copy_files(folder: Path, target: Path) -> None:
+def _copy_files(folder: Path, target: Path, key: bytes | None) -> None:
     """Copy the database and its logs byte by byte, and let SQLite apply the logs, as at an opening."""
     for suffix in ("", "-wal", "-journal"):
         with suppress(FileNotFoundError):
             shutil.copyfile(folder / f"{DATABASE_NAME}{suffix}", target / f"{DATABASE_NAME}{suffix}")
-    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(target / DATABASE_NAME)) as database:
-        database.execute("SELECT 1 FROM sqlite_master").fetchall()
+    file = target / DATABASE_NAME
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(connect(file, None if is_plain(file) else key)) as copy:
+        copy.execute("SELECT 1 FROM sqlite_master").fetchall()
 
 
 def _overwrite(file: Path) -> None:

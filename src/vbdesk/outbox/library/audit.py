@@ -23,7 +23,7 @@ from pathlib import Path
 
 from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.rows import lenient
+from vbdesk.outbox.library.encrypted_sqlite import Connection, has_mark, open_to_read
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
@@ -157,7 +157,7 @@ class AuditVerification:
 class AuditLog:
     """Writes the log of one library, within the transactions of its store."""
 
-    def __init__(self, database: sqlite3.Connection, cipher: ColumnCipher, actor: AuditActor) -> None:
+    def __init__(self, database: Connection, cipher: ColumnCipher, actor: AuditActor) -> None:
         self._database, self._cipher = database, cipher
         self.actor = actor
         self._kept: bytes | None = None
@@ -214,6 +214,9 @@ def _entry_mac(cipher: ColumnCipher, before: bytes, columns: tuple[object, ...])
 # Reading: with a connection of its own, also while the library is open elsewhere
 
 
+OTHER_KEY = N_("The recordings here belong to another key.")
+
+
 class AuditReader:
     """Reads the log of a library without opening the library."""
 
@@ -223,13 +226,13 @@ class AuditReader:
         Raises:
             AuditUnreadable: there is no library of this version, or it belongs to another key.
         """
-        self._path, self._cipher = library_folder / "library.sqlite", ColumnCipher(key)
+        self._path, self._key, self._cipher = library_folder / "library.sqlite", key, ColumnCipher(key)
         with self._reading() as database:
             row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
             try:
                 self._cipher.decrypt(row["key_check"], "library")
             except InvalidTag:
-                raise AuditUnreadable(message("The recordings here belong to another key.")) from None
+                raise AuditUnreadable(OTHER_KEY) from None
 
     def entries(self) -> list[AuditEntry]:
         """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
@@ -245,16 +248,15 @@ class AuditReader:
             return _follow(self._cipher, _entries(database), head)
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[Connection]:
         if not self._path.exists():
             raise AuditUnreadable(message("There are no recordings here yet."))
         try:
-            uri = f"{self._path.absolute().as_uri()}?mode=ro"
-            with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
-                database.row_factory = sqlite3.Row
-                database.text_factory = lenient
+            if not has_mark(self._path, self._key):
+                raise AuditUnreadable(OTHER_KEY)
+            with closing(open_to_read(self._path, self._key)) as database:
                 yield database
-        except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (sqlite3.Error, OSError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AuditUnreadable(
                 message(
                     "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
@@ -267,8 +269,8 @@ class AuditUnreadable(Exception):
     """The log cannot be read at all; `str(error)` is one sentence for a person."""
 
 
-def _entries(database: sqlite3.Connection) -> Iterator[AuditEntry]:
-    for row in database.execute("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
+def _entries(database: Connection) -> Iterator[AuditEntry]:
+    for row in database.rows("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
         at, who, what, detail = (_text(row[name]) for name in ("at", "who", "what", "detail"))
         take_id = None if row["take_id"] is None else _text(row["take_id"])
         yield AuditEntry(row["seq"], at, who, what, take_id, detail, row["mac"])

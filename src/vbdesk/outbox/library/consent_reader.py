@@ -8,7 +8,7 @@ from vbdesk.language import message
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consent_rows import read_consents
-from vbdesk.outbox.library.rows import lenient
+from vbdesk.outbox.library.encrypted_sqlite import open_to_read
 from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, read_settings
 
 
@@ -28,14 +28,11 @@ def read_consent_list(folder: Path, key: bytes) -> ConsentList:
         ConsentUnreadable: it is of another version, damaged, changed by something else, or belongs to another key.
     """
     cipher = ColumnCipher(key)
-    uri = f"{(folder / 'library.sqlite').absolute().as_uri()}?mode=ro"
     try:
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
-            database.row_factory = sqlite3.Row
-            database.text_factory = lenient
+        with closing(open_to_read(folder / "library.sqlite", key)) as database:
             database.execute("BEGIN")  # rules and events of one moment
             kept = database.execute("SELECT sealed FROM settings WHERE name = ?", (SETTINGS_NAME,)).fetchone()
-            rows = database.execute("SELECT event_id, group_id, sealed FROM consents").fetchall()
+            rows = database.rows("SELECT event_id, group_id, sealed FROM consents")
             cipher.decrypt(database.execute("SELECT key_check FROM library").fetchone()["key_check"], "library")
         rules = ConsentRules()
         if kept is not None:

@@ -1,7 +1,6 @@
 """Consent events as rows of the database: encrypted, each bound to its id and subject."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +15,7 @@ from vbdesk.outbox.library.consent import (
     read_event,
     status_of,
 )
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def encrypted_row(event: ConsentEvent, cipher: ColumnCipher) -> tuple[str, str, 
     return event.event_id, event.group_id, cipher.encrypt(content, _place(event.event_id, event.group_id))
 
 
-def read_consents(rows: Iterable[sqlite3.Row], cipher: ColumnCipher) -> dict[str, SubjectConsent]:
+def read_consents(rows: Iterable[DatabaseRow], cipher: ColumnCipher) -> dict[str, SubjectConsent]:
     """Rows of `consents` by subject."""
     found: dict[str, list[ConsentEvent]] = {}
     unreadable: set[str] = set()

@@ -10,7 +10,6 @@ Entries stay: they show which trajectories are older than a correction, and what
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,6 +21,7 @@ from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
@@ -337,7 +337,7 @@ class Corrections:
         sealed = b"" if gone else self._store.cipher.encrypt(document, _place(entry.number))
         self._store.put("corrections", entry.number, sealed)
 
-    def _open(self, row: sqlite3.Row) -> Correction | None:
+    def _open(self, row: DatabaseRow) -> Correction | None:
         """A row of the journal; None if somebody else wrote it."""
         number, sealed = row["number"], row["sealed"]
         known = self._opened.get(number)

@@ -5,15 +5,21 @@ by (the subject's id, times, states) is not. But nobody without the key can chan
 `table_checksums` for rows, `structure` for tables and triggers.
 """
 
+import errno
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from vbdesk.language import message, message_of
+from vbdesk.capture.encrypted_take import sync_folder
+from vbdesk.language import N_, message, message_of
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.encrypted_sqlite import Connection, connect, has_mark, is_plain, write_encrypted
 from vbdesk.outbox.library.repair import RepairFailed, repair
+from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.structure import TableMissing
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
@@ -30,6 +36,9 @@ DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, T
 _OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
 
 
+OTHER_KEY = N_("The recordings here belong to another key. They are kept as they are.")
+
+
 class LibraryKeyWrong(Exception):
     """The library was made with another key; it is left as it is."""
 
@@ -38,7 +47,7 @@ class LibraryUnreadable(Exception):
     """The library's database is damaged or made by another version; it is left as it is."""
 
 
-def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection, bool]:
+def open_database(path: Path, key: bytes, cipher: ColumnCipher) -> tuple[Connection, bool]:
     """Open the library's database; create it if needed.
 
     Returns:
@@ -60,10 +69,11 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         )
     try:
         path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-    except sqlite3.Error as error:
+        if is_plain(path):
+            _encrypt(path, key, cipher)
+        connection = connect(path, key)
+    except (sqlite3.Error, OSError) as error:
         raise unreadable(path.parent, error) from error
-    connection.row_factory = sqlite3.Row
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -74,7 +84,7 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         if not with_tables.fetchone():
             _create(connection, cipher)
         _check(connection, cipher, path.parent)
-        changed = repair(connection, path, SCHEMA_VERSION)
+        changed = repair(connection, path, key, SCHEMA_VERSION)
     except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error
@@ -83,6 +93,8 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         raise LibraryUnreadable(message_of(error)) from error
     except DAMAGE as error:
         connection.close()
+        if is_of_another_key(path, key):
+            raise LibraryKeyWrong(OTHER_KEY) from error
         raise unreadable(path.parent, error) from error
     except BaseException:
         connection.close()
@@ -92,7 +104,7 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
 
 def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadable:
     """The error for a database that is damaged, or whose disk fails."""
-    if isinstance(error, sqlite3.Error) and is_disk_error(error):
+    if isinstance(error, OSError) or (isinstance(error, sqlite3.Error) and is_disk_error(error)):
         return LibraryUnreadable(
             message(
                 "The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or "
@@ -115,7 +127,7 @@ def is_disk_error(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(_OF_THE_DISK)
 
 
-def _create(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+def _create(connection: Connection, cipher: ColumnCipher) -> None:
     connection.executescript(f"BEGIN IMMEDIATE; {TABLES}")
     sums = seal_sums(cipher, dict.fromkeys((RECORDINGS, *PROVED_TABLES), 0), 0)
     row = (SCHEMA_VERSION, 0, cipher.encrypt(b"vbdesk", "library"), sums, seal_head(cipher, AuditHead(), 0))
@@ -123,7 +135,7 @@ def _create(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
     connection.execute("COMMIT")
 
 
-def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -> None:
+def _check(connection: Connection, cipher: ColumnCipher, folder: Path) -> None:
     """Check the version and the key."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
     if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
@@ -142,6 +154,46 @@ def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -
     try:
         cipher.decrypt(rows[0]["key_check"], "library")
     except InvalidTag as error:
-        raise LibraryKeyWrong(
-            message("The recordings here belong to another key. They are kept as they are.")
-        ) from error
+        raise LibraryKeyWrong(OTHER_KEY) from error
+
+
+def is_of_another_key(path: Path, key: bytes) -> bool:
+    """Whether an unreadable database belongs to another key, and is not damaged.
+
+    A damaged first page and another key look the same, so the mark beside it decides: it belongs to the same key.
+    """
+    return not has_mark(path, key) and MarkFile(path.parent, ColumnCipher(key)).is_of_another_key()
+
+
+def _encrypt(path: Path, key: bytes, cipher: ColumnCipher) -> None:
+    """Encrypt a database of the version that had encrypted columns only; it stays as it is until its copy is verified.
+
+    Raises:
+        LibraryKeyWrong: another key made it.
+        LibraryUnreadable: it is damaged, or from another version of the desk.
+        sqlite3.Error, OSError: there is no room, or another program has it open.
+    """
+    target = path.with_name(f"{path.name}.encrypted")
+    target.unlink(missing_ok=True)
+    target.touch(mode=FILE_MODE)
+    with closing(connect(path, None)) as plain:
+        try:
+            _check(plain, cipher, path.parent)
+            plain.execute("PRAGMA journal_mode = DELETE")  # fails while another program has it open
+        except DAMAGE as error:
+            raise unreadable(path.parent, error) from error
+    write_encrypted(path, target, key)
+    with closing(connect(path, None)) as plain, closing(connect(target, key)) as copy:
+        for query in ("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name", *_all_rows(plain)):
+            if [tuple(row) for row in plain.rows(query)] != [tuple(row) for row in copy.rows(query)]:
+                raise OSError(errno.EIO, "the encrypted copy of the list differs")
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
+    target.replace(path)
+    sync_folder(path.parent)
+
+
+def _all_rows(connection: Connection) -> list[str]:
+    """Queries for every row of every table."""
+    tables = connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return [f'SELECT * FROM "{row["name"]}" ORDER BY rowid' for row in tables]  # noqa: S608 - read from the database

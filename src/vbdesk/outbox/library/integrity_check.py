@@ -11,10 +11,10 @@ the list.
 """
 
 import json
-import sqlite3
 
 from vbdesk.language import N_, joined, plural_message
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.encrypted_sqlite import Connection
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
@@ -140,7 +140,7 @@ def finding_sentences(store: Store) -> tuple[str, ...]:
     return (*store.findings, HELD) if store.findings else ()
 
 
-def has_findings(database: sqlite3.Connection) -> bool:
+def has_findings(database: Connection) -> bool:
     """Whether the library has findings that nobody has accepted, without opening it."""
     return database.execute("SELECT 1 FROM settings WHERE name = ?", (_FINDINGS,)).fetchone() is not None
 

@@ -111,20 +111,22 @@ class Library(RecordingList):
         self.recording_folder = folder / "recording"
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
-        self.times = ServiceTimes(self.store)
-        self.subject_notes = SubjectNotes(self.store)
-        self.consents = Consents(self.store)
-        self.letterhead = LetterheadSetting(self.store)
-        self.consent_gate = ConsentGate(self.store)
-        self.responses = ResponseCache(self.store)
-        self.corrections = Corrections(self.store, self.consent_gate, self.subject_notes)
-        self.erasures = PendingErasures(self.store) if erases_at_service else None
-        self._sounds = SoundFiles(self.store, self.recording_folder)
-        self.damaged = DamagedTakes(
-            self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
-        )
-        self.trash = Trash(self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn)
         try:
+            self.times = ServiceTimes(self.store)
+            self.subject_notes = SubjectNotes(self.store)
+            self.consents = Consents(self.store)
+            self.letterhead = LetterheadSetting(self.store)
+            self.consent_gate = ConsentGate(self.store)
+            self.responses = ResponseCache(self.store)
+            self.corrections = Corrections(self.store, self.consent_gate, self.subject_notes)
+            self.erasures = PendingErasures(self.store) if erases_at_service else None
+            self._sounds = SoundFiles(self.store, self.recording_folder)
+            self.damaged = DamagedTakes(
+                self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
+            )
+            self.trash = Trash(
+                self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn
+            )
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
         except DAMAGE as error:
             self.store.close()

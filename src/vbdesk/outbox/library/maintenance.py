@@ -4,12 +4,14 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import suppress
 
+from vbdesk.outbox.library.encrypted_sqlite import Connection
+
 _CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings", "trash")
 
 _PIECE_BYTES = 8
 
 
-def check_structure(connection: sqlite3.Connection) -> None:
+def check_structure(connection: Connection) -> None:
     """Check that the tables are readable, and rebuild damaged indexes; 20 ms for 10,000 recordings.
 
     Values that somebody else changed are detected row by row; results are read one by one.
@@ -25,7 +27,7 @@ def check_structure(connection: sqlite3.Connection) -> None:
                 raise sqlite3.DatabaseError(damage[0])
 
 
-def scrub(connection: sqlite3.Connection, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
+def scrub(connection: Connection, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
     """Write deletions to the database file and empty its log, so that neither holds deleted values.
 
     SQLite overwrites deleted values, but not copies that it leaves when it moves rows between pages (one key in a
@@ -49,10 +51,10 @@ def _pieces(value: bytes) -> list[bytes]:
     return [value[begin : begin + _PIECE_BYTES] for begin in range(0, len(value) - _PIECE_BYTES + 1, _PIECE_BYTES // 2)]
 
 
-def _empty_log(connection: sqlite3.Connection) -> None:
+def _empty_log(connection: Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _damage(connection: sqlite3.Connection, table: str) -> list[str]:
+def _damage(connection: Connection, table: str) -> list[str]:
     found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({table})")]
     return [each for each in found if each != "ok" and "value in" not in each and "non-unique" not in each]

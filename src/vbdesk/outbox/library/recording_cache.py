@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 
 from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.rows import ITEMS, WITHOUT_RESULTS, item_of
 
@@ -17,7 +18,7 @@ class RecordingCache:
         faulty: take ids of the rows read so far that somebody else changed.
     """
 
-    def __init__(self, rows: Callable[[str, tuple[object, ...]], list[sqlite3.Row]], cipher: ColumnCipher) -> None:
+    def __init__(self, rows: Callable[[str, tuple[object, ...]], list[DatabaseRow]], cipher: ColumnCipher) -> None:
         self._rows = rows
         self._cipher = cipher
         self._items: dict[str, RecordingItem] = {}
@@ -40,11 +41,11 @@ class RecordingCache:
         """Forget everything."""
         self._items.clear()
 
-    def _is_here(self, row: sqlite3.Row) -> bool:
+    def _is_here(self, row: DatabaseRow) -> bool:
         known = self._items.get(row["take_id"])
         return known is not None and known.version == row["version"]
 
-    def _read(self, found: list[sqlite3.Row]) -> None:
+    def _read(self, found: list[DatabaseRow]) -> None:
         """Read rows into items; one by one if pages with results are damaged, so that only those are lost."""
         places = tuple(row["rowid"] for row in found)  # a damaged take id would find nothing
         condition = f"WHERE recordings.rowid IN ({', '.join('?' * len(places))})"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vbdesk.language import message
-from vbdesk.outbox.library.rows import lenient
+from vbdesk.outbox.library.encrypted_sqlite import Connection, connect
 from vbdesk.outbox.library.structure import TableMissing, check_columns, is_ours, rebuild
 from vbdesk.privacy import FILE_MODE
 
@@ -16,7 +16,7 @@ class RepairFailed(Exception):
     """The library is unchanged; `str(error)` is one sentence for a person."""
 
 
-def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
+def repair(connection: Connection, path: Path, key: bytes, version: int) -> bool:
     """Restore the structure of a database of the present version; False if it is intact already.
 
     Raises:
@@ -26,7 +26,7 @@ def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
     if is_ours(connection):
         return False
     check_columns(connection)
-    with _whole_or_not(connection, path, version):
+    with _whole_or_not(connection, path, key, version):
         connection.execute("BEGIN IMMEDIATE")
         rebuild(connection)
         connection.execute("COMMIT")
@@ -34,13 +34,12 @@ def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
 
 
 @contextmanager
-def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> Iterator[None]:
+def _whole_or_not(connection: Connection, path: Path, key: bytes, version: int) -> Iterator[None]:
     """Copy the database first; undo a change that fails."""
     try:
-        back_up(connection, backup_path(path, version))
+        back_up(connection, backup_path(path, version), key)
         connection.execute("PRAGMA foreign_keys = OFF")  # else dropping a table deletes rows of others
         connection.execute("PRAGMA legacy_alter_table = ON")  # else renaming a table renames references to it
-        connection.text_factory = lenient
         yield
     except (sqlite3.Error, OSError, TableMissing) as error:
         if connection.in_transaction:
@@ -52,7 +51,6 @@ def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> I
             )
         ) from error
     finally:
-        connection.text_factory = str
         connection.execute("PRAGMA legacy_alter_table = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
 
@@ -70,12 +68,12 @@ def backups(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.sqlite.v*.bak*"))
 
 
-def back_up(connection: sqlite3.Connection, target: Path) -> None:
+def back_up(connection: Connection, target: Path, key: bytes) -> None:
     """Write a consistent copy to the disk before it gets its name, even during other writes."""
     unfinished = target.with_name(f"{target.name}.new")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=FILE_MODE)
-    copy = sqlite3.connect(unfinished, isolation_level=None)
+    copy = connect(unfinished, key)
     try:
         connection.backup(copy)
     finally:

@@ -51,6 +51,13 @@ class MarkFile:
         except (OSError, InvalidTag, ValueError):
             return None
 
+    def is_of_another_key(self) -> bool:
+        """Whether there is a whole mark here that this key does not decrypt."""
+        try:
+            return self._path.stat().st_size == self._size and self.read() is None
+        except OSError:
+            return False
+
     def _make(self, version: int) -> None:
         unfinished = self._path.with_suffix(".mark.new")
         with open(unfinished, "wb", opener=owner_only_opener) as file:

@@ -6,7 +6,6 @@ never sent.
 
 import hmac
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
@@ -16,6 +15,7 @@ from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.contract.timestamps import add_clamped
 from vbdesk.language import N_
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -99,7 +99,7 @@ def mac_of(row: Mapping[str, Any], cipher: ColumnCipher) -> bytes:
     return cipher.mac(_proved_values(row))
 
 
-def event_is_authentic(row: Mapping[str, Any] | sqlite3.Row, cipher: ColumnCipher) -> bool:
+def event_is_authentic(row: Mapping[str, Any] | DatabaseRow, cipher: ColumnCipher) -> bool:
     """Whether the event in a row of `ITEMS` is the one that its recording names. A missing event counts as authentic.
 
     The next opening restores it; until then nothing is sent.
@@ -110,7 +110,7 @@ def event_is_authentic(row: Mapping[str, Any] | sqlite3.Row, cipher: ColumnCiphe
     return isinstance(known, str) and hmac.compare_digest(known.encode(), event_mac_of(row, cipher).encode())
 
 
-def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, cipher: ColumnCipher) -> str:
+def event_mac_of(row: Mapping[str, Any] | DatabaseRow, cipher: ColumnCipher) -> str:
     """MAC of a row of `pending`, as its recording stores it."""
     return table_row_mac(cipher, "pending", _event_values(row)).hex()
 
@@ -120,7 +120,7 @@ def result_nonce_of(sealed: bytes | None) -> bytes | None:
     return None if sealed is None else sealed[:NONCE_BYTES]
 
 
-def item_of(found: sqlite3.Row | Mapping[str, Any], cipher: ColumnCipher) -> RecordingItem:
+def item_of(found: DatabaseRow | Mapping[str, Any], cipher: ColumnCipher) -> RecordingItem:
     """A row of `ITEMS` as an item, with its fault if it is not authentic or does not decrypt."""
     row = dict(found)
     take_id: str = row["take_id"]
@@ -142,11 +142,6 @@ def item_of(found: sqlite3.Row | Mapping[str, Any], cipher: ColumnCipher) -> Rec
         return _item(row, details, result, fault)
     except (ValueError, TypeError, AttributeError):  # changed so that it cannot be parsed
         return _item(_readable(row), details, result, fault)
-
-
-def lenient(text: bytes) -> str:
-    """Decode database text with replacement characters, so that a damaged row fails its MAC instead of the query."""
-    return text.decode("utf-8", "replace")
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:

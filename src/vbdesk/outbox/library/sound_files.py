@@ -35,6 +35,7 @@ from vbdesk.capture.encrypted_take import (
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
 from vbdesk.language import joined, message
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.repair import backups
 from vbdesk.outbox.library.store import Store
@@ -266,7 +267,7 @@ class SoundFiles:
                 return path.with_suffix(suffix)
         raise FileDamaged(message("The sound of this recording is missing on the disk."))
 
-    def _rows(self) -> list[sqlite3.Row]:
+    def _rows(self) -> list[DatabaseRow]:
         return self._store.rows("SELECT take_id, audio_gone_at FROM recordings")
 
     def _is_known(self, take_id: str) -> bool:

@@ -1,7 +1,6 @@
 """The database behind the library and the upload queue: transactions, versions, and rows as items."""
 
 import os
-import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from vbdesk.language import N_, message
 from vbdesk.outbox.library import maintenance
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
 from vbdesk.outbox.library.database import ColumnCipher, open_database
+from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
 from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
@@ -27,7 +27,6 @@ from vbdesk.outbox.library.rows import (
     ROW_CHANGED,
     event_is_authentic,
     event_mac_of,
-    lenient,
     mac_of,
     result_nonce_of,
     row_is_authentic,
@@ -127,7 +126,7 @@ class Store:
         self._depth = 0
         self._sums: Sums | None = None  # of the current transaction; None: not known
         self._after_commit: list[Callable[[], None]] = []
-        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", self.cipher)
+        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", key, self.cipher)
         self._audit = AuditLog(self._database, self.cipher, actor or AuditActor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
@@ -159,7 +158,7 @@ class Store:
         return self.takes_folder / f"{take_id}.take"
 
     @contextmanager
-    def changing(self) -> Iterator[sqlite3.Connection]:
+    def changing(self) -> Iterator[Connection]:
         """A transaction: committed at the end, rolled back by an exception; may be nested. Notifies subscribers.
 
         Change rows only through the methods of the store, which maintain the MACs: `recordings` through `insert`,
@@ -193,7 +192,7 @@ class Store:
         self.notify()
 
     @contextmanager
-    def changing_silently(self) -> Iterator[sqlite3.Connection]:
+    def changing_silently(self) -> Iterator[Connection]:
         """A transaction that changes no recording: counts no version and notifies nobody."""
         with self._lock:
             if self._depth:
@@ -237,16 +236,10 @@ class Store:
         """
         self._audit.note(self.now(), what, take_id, detail, part)
 
-    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
+    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]:
         """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query."""
         with self._lock:
-            try:
-                return self._database.execute(query, values).fetchall()
-            except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-                if "decode" not in str(error):
-                    raise
-                self._database.text_factory = lenient  # slower, so only on demand
-                return self._database.execute(query, values).fetchall()
+            return self._database.rows(query, values)
 
     def version(self) -> int:
         """The number of changes so far."""
@@ -435,7 +428,7 @@ class Store:
         """Delete a subject's trajectory. Within a transaction."""
         self._database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
 
-    def event(self, event_id: str) -> sqlite3.Row | None:
+    def event(self, event_id: str) -> DatabaseRow | None:
         """The row of `pending` with this id; None if there is none."""
         rows = self.rows("SELECT * FROM pending WHERE event_id = ?", (event_id,))
         return rows[0] if rows else None
@@ -638,7 +631,7 @@ class Store:
         sent, total = self._progress.get(item.take_id, (0, 0))
         return replace(item, bytes_sent=sent, bytes_total=total) if total else item
 
-    def _row(self, take_id: str) -> sqlite3.Row:
+    def _row(self, take_id: str) -> DatabaseRow:
         rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
         if not rows:
             raise UnknownTake(message("This recording is no longer on this computer."))

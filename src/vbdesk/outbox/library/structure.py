@@ -6,10 +6,10 @@ right structure and drops everything else. Each row is authenticated by its MAC,
 """
 
 import re
-import sqlite3
 from collections.abc import Mapping
 from functools import cache
 
+from vbdesk.outbox.library.encrypted_sqlite import Connection, connect
 from vbdesk.outbox.library.tables import TABLES
 
 _COMMENT = re.compile(r"--[^\n]*")
@@ -23,31 +23,31 @@ class TableMissing(Exception):
     """A table or a column is missing, and its values with it."""
 
 
-def is_ours(connection: sqlite3.Connection) -> bool:
+def is_ours(connection: Connection) -> bool:
     """Whether the database has exactly the objects of `TABLES`."""
     return _objects(connection) == _expected_objects()
 
 
-def check_columns(connection: sqlite3.Connection) -> None:
+def check_columns(connection: Connection) -> None:
     """Check that a rebuild would lose nothing. Raises TableMissing."""
     for kind, name in _statements():
         if kind == "table" and not set(_columns(connection, name)) >= _expected_columns(name):
             raise TableMissing(name)
 
 
-def trigger_drop_statements(connection: sqlite3.Connection) -> list[str]:
+def trigger_drop_statements(connection: Connection) -> list[str]:
     """Statements that drop every trigger and view, so that no foreign code runs."""
     return [f"DROP {kind} {_quoted(name)}" for kind, name in _objects(connection) if kind in ("trigger", "view")]
 
 
-def drop_foreign_triggers(connection: sqlite3.Connection) -> None:
+def drop_foreign_triggers(connection: Connection) -> None:
     """Drop foreign triggers and views. Within a transaction that has written nothing yet."""
     for (kind, name), sql in _objects(connection).items():
         if kind in ("trigger", "view") and _expected_objects().get((kind, name)) != sql:
             connection.execute(f"DROP {kind} {_quoted(name)}")
 
 
-def rebuild(connection: sqlite3.Connection) -> None:
+def rebuild(connection: Connection) -> None:
     """Restore the structure of `TABLES`. Within a transaction, with foreign keys and table renaming prepared.
 
     Every row stays unchanged. Columns that a table did not have are NULL, or their default.
@@ -77,7 +77,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
 @cache
 def _expected_objects() -> Objects:
     """The objects that `TABLES` makes."""
-    connection = sqlite3.connect(":memory:")
+    connection = connect(":memory:", None)
     try:
         connection.executescript(TABLES)
         return _objects(connection)
@@ -85,7 +85,7 @@ def _expected_objects() -> Objects:
         connection.close()
 
 
-def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+def _objects(connection: Connection) -> dict[tuple[str, str], str]:
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     return {(kind, name): f"{table}: {_normal(sql or '')}" for kind, name, table, sql in rows}
 
@@ -93,7 +93,7 @@ def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 @cache
 def _statements() -> Mapping[tuple[str, str], str]:
     """The statement that makes each object, by its type and name."""
-    connection = sqlite3.connect(":memory:")
+    connection = connect(":memory:", None)
     try:
         connection.executescript(TABLES)
         rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
@@ -102,7 +102,7 @@ def _statements() -> Mapping[tuple[str, str], str]:
         connection.close()
 
 
-def _make_anew(connection: sqlite3.Connection, table: str) -> None:
+def _make_anew(connection: Connection, table: str) -> None:
     old = f"before_rebuild_{table}"
     connection.execute(f"ALTER TABLE {table} RENAME TO {old}")
     connection.execute(_statements()["table", table])
@@ -114,7 +114,7 @@ def _make_anew(connection: sqlite3.Connection, table: str) -> None:
 
 @cache
 def _expected_columns(table: str) -> frozenset[str]:
-    connection = sqlite3.connect(":memory:")
+    connection = connect(":memory:", None)
     try:
         connection.execute(_statements()["table", table])
         return frozenset(_columns(connection, table))
@@ -122,7 +122,7 @@ def _expected_columns(table: str) -> frozenset[str]:
         connection.close()
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+def _columns(connection: Connection, table: str) -> list[str]:
     """Columns of a table; empty for anything else."""
     rows = connection.execute(
         "SELECT i.name FROM sqlite_master AS m, pragma_table_info(m.name) AS i WHERE m.type = 'table' AND m.name = ?",

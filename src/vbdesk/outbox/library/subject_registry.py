@@ -125,6 +125,7 @@ FILES_HELD = (
     Holding("library.sqlite", Fate.ERASED_LAST, "the tables; written again without deleted values", _traces),
     Holding("library.sqlite-*", Fate.ERASED_LAST, "the log of the tables; emptied", _traces),
     Holding("library.sqlite.v*.bak*", Fate.ERASED_LAST, "copies before a repair; deleted", _traces),
+    Holding("library.sqlite.encrypted", Fate.NOBODYS, "copy of an earlier list that replaces it"),
     Holding("library.mark", Fate.NOBODYS, "the version of the list"),
     Holding("library.lock", Fate.NOBODYS, "empty"),
     Holding("room.probe", Fate.NOBODYS, "zeros"),

@@ -10,10 +10,10 @@ encrypted with their time and can be read again.
 
 import hmac
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
 
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 
 PROVED_TABLES = {
     "jobs": ("job_id", "take_id"),
@@ -29,7 +29,7 @@ PROVED_TABLES = {
 """Columns of the tables that are covered as a whole; the first is the key."""
 RECORDINGS = "recordings"
 
-Rows = Callable[[str], list[sqlite3.Row]]
+Rows = Callable[[str], list[DatabaseRow]]
 Sums = dict[str, int]
 _MODULUS = 1 << (8 * MAC_BYTES)
 _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode

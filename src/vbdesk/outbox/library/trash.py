@@ -13,13 +13,13 @@ import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from sqlite3 import Row
 from typing import Any
 
 from vbdesk.contract.timestamps import is_plausible_now
 from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, InvalidTag
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_time import clock_text
@@ -197,11 +197,11 @@ class Trash:
         sealed = self._store.cipher.encrypt(content, _place(take_id, deleted_at))
         self._store.put("trash", take_id, deleted_at, parts.recording["take_key"], sealed)
 
-    def _rows(self, condition: str, *values: object) -> list[Row]:
+    def _rows(self, condition: str, *values: object) -> list[DatabaseRow]:
         query = f"SELECT take_id, deleted_at, take_key, sealed FROM trash {condition}"  # noqa: S608 - ours
         return self._store.rows(query, values)
 
-    def _trashed(self, row: Row, days: timedelta) -> TrashedRecording:
+    def _trashed(self, row: DatabaseRow, days: timedelta) -> TrashedRecording:
         entry = self._open(row)
         if entry is None:
             return TrashedRecording(row["take_id"], None, None, None, ENTRY_CHANGED)
@@ -216,7 +216,7 @@ class Trash:
             raise NotAllowed(ENTRY_CHANGED)
         return entry
 
-    def _open(self, row: Row) -> _Entry | None:
+    def _open(self, row: DatabaseRow) -> _Entry | None:
         """A row of the trash; None if somebody else wrote it."""
         try:
             content = self._store.cipher.decrypt(row["sealed"], _place(row["take_id"], row["deleted_at"]))
@@ -258,7 +258,7 @@ class Trash:
             return parts
         return replace(parts, event={**parts.event, "asked_at": self._store.now()})
 
-    def _plan_erasure(self, row: Row) -> None:
+    def _plan_erasure(self, row: DatabaseRow) -> None:
         entry = self._open(row)
         if self._erasures is None:
             return
@@ -299,7 +299,7 @@ def _place(take_id: str, deleted_at: str) -> str:
     return f"trash/{take_id}/{deleted_at}"
 
 
-def _mark_of(row: Row) -> bytes:
+def _mark_of(row: DatabaseRow) -> bytes:
     """The first bytes of an encrypted entry: without its nonce a copy of the rest says nothing."""
     sealed = row["sealed"]
     return sealed[: 2 * NONCE_BYTES] if isinstance(sealed, bytes) else b""

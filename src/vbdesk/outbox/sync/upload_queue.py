@@ -1,6 +1,5 @@
 """The sync worker's view of the library: pending events, and each step as one transaction."""
 
-import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from vbdesk.language import N_
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentGate
+from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, metadata_of, write_result
 from vbdesk.outbox.library.rows import event_is_authentic
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalStateChange, OutboxState
@@ -254,7 +254,7 @@ class UploadQueue:
         known = [row for row in self._allowed(rows) if row["take_id"] not in faulty]
         return [_event(row, now, named=self._is_named(row)) for row in known]
 
-    def _is_named(self, row: sqlite3.Row) -> bool:
+    def _is_named(self, row: DatabaseRow) -> bool:
         """Whether the unanswered request of this computer named its submission; a copy searches first."""
         return row["asked_service_at"] is not None and self._store.get(row["take_id"]).named
 
@@ -266,7 +266,7 @@ class UploadQueue:
             return False
         return self._consent.refusal(item.group_id, item.recorded_at) is None
 
-    def _allowed(self, rows: list[sqlite3.Row]) -> list[sqlite3.Row]:
+    def _allowed(self, rows: list[DatabaseRow]) -> list[DatabaseRow]:
         """Rows that the consent policy lets go; what was sent or handed over is always followed."""
         if self._consent.rules().policy is not ConsentPolicy.REQUIRED:
             return rows
@@ -295,7 +295,7 @@ class UploadQueue:
             self._store.write_event(event.event_id, columns)
 
 
-def _event(row: sqlite3.Row, now: datetime, *, named: bool) -> PendingEvent:
+def _event(row: DatabaseRow, now: datetime, *, named: bool) -> PendingEvent:
     uploaded_at = _moment(row["uploaded_at"])
     still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_LIFETIME
     return PendingEvent(

@@ -1,0 +1,33 @@
+"""A library's list of recordings, opened without the library: by somebody who has its key, or with a damaged file."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from vbdesk.outbox.library.encrypted_sqlite import Connection, connect
+
+KEY = bytes(range(32))
+
+
+@contextmanager
+def list_by_hand(folder: Path, key: bytes = KEY, *, read_only: bool = False) -> Iterator[Connection]:
+    """The database of the library in `folder`; each statement is committed at once."""
+    with closing(connect(folder / "library.sqlite", key, read_only=read_only)) as database:
+        yield database
+
+
+def everything_under(folder: Path, key: bytes = KEY) -> bytes:
+    """Every file, and the decrypted pages of the list of recordings."""
+    files = [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    with list_by_hand(folder, key, read_only=True) as database:
+        return b"\0".join([*files, database.serialize()])
+
+
+def trace_statements(database: Connection, step: Callable[[str], object]) -> None:
+    """Call `step` before each statement."""
+
+    def traced(_cursor: object, statement: str, _values: object) -> bool:
+        step(statement)
+        return True
+
+    database._connection.set_exec_trace(traced)
