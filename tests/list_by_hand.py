@@ -23,11 +23,12 @@ def everything_under(folder: Path, key: bytes = KEY) -> bytes:
         return b"\0".join([*files, database.serialize()])
 
 
-def trace_statements(database: Connection, step: Callable[[str], object]) -> None:
-    """Call `step` before each statement."""
+def trace_statements(database: Connection, step: Callable[[str], object] | None) -> None:
+    """Call `step` before each statement; None ends it."""
 
     def traced(_cursor: object, statement: str, _values: object) -> bool:
+        assert step is not None
         step(statement)
         return True
 
-    database._connection.set_exec_trace(traced)
+    database._connection.set_exec_trace(None if step is None else traced)

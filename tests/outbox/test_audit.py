@@ -112,7 +112,7 @@ def test_the_database_itself_refuses_to_change_or_shorten_the_log(store, log, st
         ("DELETE FROM audit WHERE seq >= 4", 4, "Entries 4 to 5 are missing at its end"),
         ("DELETE FROM audit", 1, "Entries 1 to 5 are missing at its end"),
         (
-            "INSERT INTO audit SELECT 6, at, who, what, take_id, detail, mac FROM audit WHERE seq = 5",
+            "INSERT INTO audit SELECT 6, at, who, what, take_id, detail, NULL, NULL, mac FROM audit WHERE seq = 5",
             6,
             "Entry 6 is not",
         ),
@@ -162,7 +162,9 @@ def test_what_was_found_broken_stays_so_while_the_log_goes_on(folder, store, log
 def test_a_log_whose_end_was_tampered_with_never_hinders_work_and_never_turns_whole(folder, store, log):
     tamper(folder, "UPDATE library SET audit_head = zeroblob(72)")
     note(store, AuditAction.EXPORTED)
-    tamper(folder, "INSERT INTO audit SELECT 7, at, who, what, take_id, detail, mac FROM audit WHERE seq = 5")
+    tamper(
+        folder, "INSERT INTO audit SELECT 7, at, who, what, take_id, detail, NULL, NULL, mac FROM audit WHERE seq = 5"
+    )
     note(store, AuditAction.EXPORTED)
     assert len(log.entries()) == 8
     assert not log.verify().ok

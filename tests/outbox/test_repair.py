@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from list_by_hand import KEY, list_by_hand, trace_statements
+from vbdesk.outbox.library.conversion import FIRST_VERSION
 from vbdesk.outbox.library.database import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.encrypted_sqlite import connect
 from vbdesk.outbox.library.library import Library
@@ -95,7 +96,7 @@ def test_a_repair_killed_at_any_statement_leaves_a_library_that_opens(changed, t
 def test_a_library_from_before_the_first_release_is_refused_and_stays_as_it_is(library, new_take, reopen):
     new_take("ward4-0172", seconds=1)
     library.close()
-    change(library.store.folder, f"UPDATE library SET schema_version = {SCHEMA_VERSION - 1}")
+    change(library.store.folder, f"UPDATE library SET schema_version = {FIRST_VERSION - 1}")
     before = (library.store.folder / "library.sqlite").read_bytes()
     with pytest.raises(LibraryUnreadable, match=r"before its first release.*Nothing was changed"):
         reopen()

@@ -18,7 +18,7 @@ from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
 from vbdesk.outbox.library.encrypted_sqlite import connect
@@ -52,10 +52,11 @@ PLACES = {
     "reads": ("sealed", lambda row: f"reads/{row['name']}/{row['read_at']}"),
     "bundles": ("sealed", lambda row: f"bundles/{row['bundle_id']}"),
     "consents": ("sealed", lambda row: f"consents/{row['event_id']}/{row['group_id']}"),
-    "corrections": ("sealed", lambda row: f"corrections/{row['number']}"),
+    "corrections_due": ("sealed", lambda row: f"corrections_due/{row['number']}"),
+    "audit": ("sealed", lambda row: row["seq"]),
 }
 """The encrypted column of every table that has one, and what it is bound to."""
-KEYS = {("recordings", "take_key"), ("trash", "take_key"), ("recordings", "result_nonce")}
+KEYS = {("recordings", "take_key"), ("trash", "take_key"), ("recordings", "result_nonce"), ("subject_keys", "sealed")}
 CHECKSUMS = {("recordings", "mac"), ("audit", "mac"), ("library", "key_check"), ("library", "sums")} | {
     ("library", "audit_head")
 }
@@ -190,12 +191,15 @@ def files(library):
 
 def written(library):
     """Every value of every table, decrypted, and every description of a take: by table or folder."""
+    contents = {event.seq: event.content for event in library.store.journal.events(*AuditAction)}
     for table in schema()[0]:
         column, place = PLACES.get(table, ("", None))
         for row in library.store.rows(f"SELECT * FROM {table}"):
             for name in row.keys():  # noqa: SIM118 - a row has values
                 value = row[name]
-                if name == column and value:
+                if table == "audit" and name == column and value:
+                    value = json.dumps(contents[place(row)]).encode()
+                elif name == column and value:
                     value = library.store.cipher.decrypt(value, place(row))
                     value = zlib.decompress(value) if table == "reads" else value
                 yield table, value if isinstance(value, bytes) else str(value).encode()
@@ -234,7 +238,7 @@ def test_every_file_of_a_library_is_in_the_registry_once(filled):
 
 def test_an_erasure_leaves_of_a_subject_what_the_registry_says(filled):
     found = {place for place, _secret in holders(filled)}
-    assert found >= {"recordings", "results", "trash", "trajectories", "reads", "subjects", "corrections"}
+    assert found >= {"recordings", "results", "trash", "trajectories", "reads", "subjects", "audit"}
     assert found >= {"recording", "damaged"}, "the search finds what there is"
     assert {secret for _place, secret in holders(filled)} == set(SECRETS)
     others = {table: len(filled.store.rows(f"SELECT 1 FROM {table}")) for table in ("recordings", "trash", "pending")}

@@ -1,13 +1,17 @@
 """What the base version of all upgrades has left on a desk opens whole: every field is as it was recorded."""
 
 import json
+import shutil
 import sys
 import zipfile
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyrage
 import pytest
+
+from list_by_hand import list_by_hand, trace_statements
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
 
@@ -17,7 +21,12 @@ from vbdesk.clock import ManualClock
 from vbdesk.outbox.bundles.bundle_export import owner_of
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import unlock_identity
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library import database
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.corrections import CorrectionReason
+from vbdesk.outbox.library.database import LibraryUnreadable
+from vbdesk.outbox.library.encrypted_sqlite import connect
+from vbdesk.outbox.library.integrity_check import ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.rollback_detection import read_keyring
 from vbdesk.outbox.library.states import OutboxState
@@ -110,6 +119,125 @@ def test_every_field_of_a_library_is_as_it_was(desk, record, profile_id):
     for part, expected in recorded.items():
         assert values[part] == expected, part
     library.close()
+
+
+# The conversion: the library of the base version has its corrections in a table of their own
+
+
+@pytest.fixture
+def ward(desk):
+    """The folder of the ward's library, and its key."""
+    profile = desk.profiles.get("ward")
+    folder = library_folder(desk.data, "ward")
+    return folder, library_key(desk.vault, profile, folder)
+
+
+def by_hand(folder, *statements):
+    """Run statements in the list of the base version, whose pages are not encrypted."""
+    with closing(connect(folder / "library.sqlite", None)) as opened:
+        return [[tuple(row) for row in opened.rows(statement)] for statement in statements]
+
+
+def test_the_conversion_keeps_the_old_log_and_says_in_it_that_it_was_whole(ward, record):
+    folder, key = ward
+    old = AuditReader(folder, key)
+    assert old.verify().ok
+    before = old.entries()
+    [[(version,)]] = by_hand(folder, "SELECT version FROM library")
+    with closing(Library(folder, key, ManualClock(NOW))) as library:
+        assert library.store.version() > version, "an older copy is noticed"
+    log = AuditReader(folder, key)
+    entries = log.entries()
+    assert entries[: len(before)] == before
+    assert log.verify().ok
+    converted = entries[len(before) :]
+    assert {entry.what for entry in converted} == {AuditAction.CONVERTED}
+    assert converted[0].detail == f"version 7, log of {len(before)} whole"
+    assert len(converted) == 1 + len(record["ward"]["corrections"])
+    with list_by_hand(folder, key) as opened:
+        tables = {row["name"] for row in opened.rows("SELECT name FROM sqlite_master")}
+    assert "corrections" not in tables
+    assert (folder / "library.sqlite.v7.bak").exists(), "the copy before the conversion"
+    with closing(Library(folder, key, ManualClock(NOW))) as library:
+        assert library.findings == ()
+    assert log.entries() == entries, "it is converted once"
+
+
+def test_an_earlier_release_refuses_the_converted_library(ward, monkeypatch):
+    folder, key = ward
+    Library(folder, key, ManualClock(NOW)).close()
+    monkeypatch.setattr(database, "SCHEMA_VERSION", 7)
+    before = (folder / "library.sqlite").read_bytes()
+    with pytest.raises(LibraryUnreadable, match="newer version"):
+        Library(folder, key, ManualClock(NOW))
+    assert (folder / "library.sqlite").read_bytes() == before
+
+
+def test_a_log_that_was_changed_before_the_conversion_stays_so(ward):
+    folder, key = ward
+    trigger = "SELECT sql FROM sqlite_master WHERE name = 'audit_is_never_changed'"
+    [[(sql,)], *_] = by_hand(
+        folder, trigger, "DROP TRIGGER audit_is_never_changed", "UPDATE audit SET what = 'x' WHERE seq = 3"
+    )
+    by_hand(folder, sql)
+    with closing(Library(folder, key, ManualClock(NOW))):
+        pass
+    log = AuditReader(folder, key)
+    assert log.verify().broken_at == 3
+    assert any(entry.detail.endswith("changed at 3") for entry in log.entries())
+
+
+@pytest.mark.parametrize(
+    ("statement", "finding"),
+    [
+        (
+            "UPDATE corrections SET sealed = zeroblob(0) WHERE number = 2",
+            ROWS_MISSING,
+        ),  # as after an erasure, but by hand
+        ("DELETE FROM corrections WHERE number = 2", ROWS_MISSING),
+        ("CREATE TRIGGER enemy AFTER INSERT ON audit BEGIN DELETE FROM results; END", STRUCTURE_CHANGED),
+    ],
+)
+def test_what_was_changed_before_the_conversion_is_a_finding_after_it(ward, record, statement, finding):
+    folder, key = ward
+    by_hand(folder, statement)
+    with closing(Library(folder, key, ManualClock(NOW))) as library:
+        assert finding in library.findings
+        numbers = [entry["number"] for entry in record["ward"]["corrections"]]
+        left = [entry.number for entry in library.corrections.all()]
+        assert left == [number for number in numbers if number != 2 or finding == STRUCTURE_CHANGED]
+        assert len(library.store.rows("SELECT 1 FROM results")) > 0
+        item = next(item for item in library.list() if item.state is OutboxState.DONE and not item.excluded)
+        made = library.corrections.exclude(library.corrections.member(item.take_id), CorrectionReason.TEST)
+        assert made.number == max(numbers) + 1, "no number is given again"
+        assert AuditReader(folder, key).verify().ok
+
+
+def test_a_conversion_killed_at_any_statement_leaves_a_library_that_opens(ward, record, tmp_path, monkeypatch):
+    folder, key = ward
+    copies, convert = [], database.convert
+
+    def copy_before(_statement):
+        copies.append(tmp_path / f"killed-{len(copies)}")
+        shutil.copytree(folder, copies[-1])
+
+    def traced(connection, *others):
+        trace_statements(connection, copy_before)
+        try:
+            return convert(connection, *others)
+        finally:
+            trace_statements(connection, None)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "convert", traced)
+        Library(folder, key, ManualClock(NOW)).close()
+    assert len(copies) > 20
+    numbers = [entry["number"] for entry in record["ward"]["corrections"]]
+    for copy in copies[:: max(1, len(copies) // 12)] + copies[-1:]:
+        with closing(Library(copy, key, ManualClock(NOW))) as opened:
+            assert opened.findings == (), copy.name
+            assert [entry.number for entry in opened.corrections.all()] == numbers
+        assert AuditReader(copy, key).verify().ok
 
 
 def test_what_waited_can_be_sent_restored_and_put_back(desk, record):

@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[2] / "outbox"))
 from service_in_process import API, ServiceInProcess
 
 from vbdesk.outbox.bundles.bundle_export import bundles
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit import AuditEntry, AuditReader
 from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -62,6 +62,12 @@ def correction_values(entry: Correction) -> dict[str, Any]:
     return values
 
 
+def entry_values(entry: AuditEntry) -> dict[str, Any]:
+    """Every field of an entry of the audit log; the base version wrote none with content."""
+    values = plain(entry) | {"mac": None}
+    return {name: value for name, value in values.items() if name not in ("subject_keys", "sealed")}
+
+
 def event_values(event: PendingEvent, library: Library) -> dict[str, Any]:
     """Every field of an event; the promise of keys that the program no longer reads comes from its row."""
     values = plain(event)
@@ -96,7 +102,7 @@ def library_values(library: Library, folder: Path, key: bytes) -> dict[str, Any]
         "histories": {name: plain(library.responses.trajectory(name)) for name in library.responses.trajectories()},
         "bundles": plain(bundles(library)),
         "erasures": [] if library.erasures is None else plain(library.erasures.due()),
-        "audit": [plain(entry) | {"mac": None} for entry in AuditReader(folder, key).entries()],
+        "audit": [entry_values(entry) for entry in AuditReader(folder, key).entries()],
         "warnings": plain(library.warnings),
         "findings": plain(library.findings),
     }

@@ -6,15 +6,15 @@ The head holds number and MAC of the last entry. It is stored in the row of `lib
 the library: a log that was truncated, or replaced by an older one, does not match its head. Replacing the whole folder
 by an older one cannot be detected here.
 
-An entry holds nothing that was said, measured or written, and names nobody: take ids are random, and the account id
-represents the user.
+In clear, an entry holds nothing that was said, measured or written, and names nobody: take ids are random, and the
+account id represents the user. What an event says of subjects is encrypted, see `journal`; the chain covers it so.
 """
 
 import hmac
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,10 +23,15 @@ from pathlib import Path
 
 from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.encrypted_sqlite import Connection, has_mark, open_to_read
+from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow, has_mark, open_to_read
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
+_ENTRIES = "SELECT seq, at, who, what, take_id, detail, subject_keys, sealed, mac FROM audit"
+_to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode
+
+Content = tuple[str | None, bytes | None]
+"""Ids of keys and encrypted content of an entry."""
 
 
 class AuditPart(StrEnum):
@@ -71,12 +76,14 @@ class AuditAction(StrEnum):
     DAMAGED_DELETED = N_("damaged sound deleted")
     DELETED = N_("deleted")
     ERASED_AT_SERVICE = N_("erased at the service on this computer")
+    SUBJECT_ERASED = N_("subject erased")
     CONSENT_GIVEN = N_("consent noted")
     CONSENT_WITHDRAWN = N_("consent withdrawn")
     CONSENT_TAKEN_IN = N_("consent taken in")
     SETTINGS_CHANGED = N_("settings changed")
     KEY_ENTERED = N_("API key entered")
     COPY_ACCEPTED = N_("restored copy accepted")
+    CONVERTED = N_("taken over from an earlier version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ class AuditEntry:
         who: part and account, see `AuditActor`.
         take_id: the recording; None if the action concerns no single recording.
         detail: one more word or number.
+        subject_keys: ids of the keys that its content needs, or that it has destroyed; None if it has no content.
+        sealed: its content, encrypted; None if it has none.
     """
 
     seq: int
@@ -109,6 +118,13 @@ class AuditEntry:
     take_id: str | None
     detail: str
     mac: bytes = field(repr=False)
+    subject_keys: str | None = None
+    sealed: bytes | None = field(default=None, repr=False)
+
+    @property
+    def key_ids(self) -> list[str]:
+        """Ids of its keys."""
+        return (self.subject_keys or "").split()
 
     @property
     def moment(self) -> datetime:
@@ -171,8 +187,16 @@ class AuditLog:
         """The head to store at the end of the transaction. A foreign head stays, so that it is detected."""
         return self._kept if self._head is None else seal_head(self._cipher, self._head, version)
 
-    def note(self, at: str, what: AuditAction, take_id: str | None, detail: str, part: AuditPart | None) -> None:
-        """Add an entry. Within a transaction.
+    def note(
+        self,
+        at: str,
+        what: AuditAction,
+        take_id: str | None,
+        detail: str,
+        part: AuditPart | None,
+        content: Callable[[int], Content] | None = None,
+    ) -> int:
+        """Add an entry, with the content for its number. Within a transaction. Returns the number.
 
         Raises:
             ValueError: the detail might hold more than words and numbers of our own.
@@ -182,11 +206,13 @@ class AuditLog:
         last, mac = self._last()
         head = self._head or AuditHead(last, mac)
         who = str(self.actor if part is None else AuditActor(part, self.actor.account_id))
-        columns = (max(last, head.count) + 1, at, who, str(what), take_id, detail)
-        mac = _entry_mac(self._cipher, head.mac, columns)
-        self._database.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, mac))
+        seq = max(last, head.count) + 1
+        columns, subject = (seq, at, who, str(what), take_id, detail), (None, None) if content is None else content(seq)
+        mac = _entry_mac(self._cipher, head.mac, AuditEntry(*columns, b"", *subject))
+        self._database.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*columns, *subject, mac))
         if self._head is not None:
-            self._head = AuditHead(columns[0], mac)
+            self._head = AuditHead(seq, mac)
+        return seq
 
     def _last(self) -> tuple[int, bytes]:
         row = self._database.execute("SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
@@ -207,8 +233,23 @@ def _open_head(cipher: ColumnCipher, kept: bytes | None, version: int) -> AuditH
     return head if hmac.compare_digest(kept, seal_head(cipher, head, version)) else None
 
 
-def _entry_mac(cipher: ColumnCipher, before: bytes, columns: tuple[object, ...]) -> bytes:
-    return cipher.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
+def _entry_mac(cipher: ColumnCipher, before: bytes, entry: AuditEntry) -> bytes:
+    return cipher.mac_of(f"audit/{before.hex()}/{_to_json(_signed(entry))}")
+
+
+def _signed(entry: AuditEntry) -> tuple[object, ...]:
+    """What the MAC covers; earlier versions wrote entries without content alone."""
+    columns = (entry.seq, entry.at, entry.who, entry.what, entry.take_id, entry.detail)
+    subject = entry.subject_keys, entry.sealed
+    return columns if subject == (None, None) else (*columns, *subject)
+
+
+def was_written(
+    rows: Callable[[str, tuple[object, ...]], Iterable[DatabaseRow]], cipher: ColumnCipher, seq: int
+) -> bool:
+    """Whether vbdesk wrote the entry `seq` after the one before it; `rows` runs a query."""
+    *before, entry = _read(rows(f"{_ENTRIES} WHERE seq IN (?, ?) ORDER BY seq", (seq - 1, seq)))
+    return entry.mac == _entry_mac(cipher, before[0].mac if before else AuditHead().mac, entry)
 
 
 # Reading: with a connection of its own, also while the library is open elsewhere
@@ -240,12 +281,17 @@ class AuditReader:
             return list(_entries(database))
 
     def verify(self) -> AuditVerification:
-        """Follow the chain from its first entry to its head. Raises AuditUnreadable."""
+        """Follow the chain from its first entry to its head, and compare the keys with it. Raises AuditUnreadable."""
         with self._reading() as database:
             database.execute("BEGIN")  # entries and head of one moment
             library = database.execute("SELECT version, audit_head FROM library").fetchone()
             head = _open_head(self._cipher, library["audit_head"], library["version"])
-            return _follow(self._cipher, _entries(database), head)
+            entries = list(_entries(database))
+            followed = _follow(self._cipher, entries, head)
+            if not followed.ok or not _has_keys(database):
+                return followed
+            key_ids = {row["key_id"] for row in database.execute("SELECT key_id FROM subject_keys")}
+            return _compare_keys(entries, key_ids, followed)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -270,10 +316,26 @@ class AuditUnreadable(Exception):
 
 
 def _entries(database: Connection) -> Iterator[AuditEntry]:
-    for row in database.rows("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
+    query = (
+        _ENTRIES
+        if _has_keys(database)
+        else _ENTRIES.replace("subject_keys, sealed", "NULL AS subject_keys, NULL AS sealed")
+    )
+    return _read(database.rows(f"{query} ORDER BY seq"))
+
+
+def _has_keys(database: Connection) -> bool:
+    """Whether it has keys of subjects; a list that no desk has opened since the first release has none."""
+    return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'subject_keys'").fetchone())
+
+
+def _read(rows: Iterable[DatabaseRow]) -> Iterator[AuditEntry]:
+    for row in rows:
         at, who, what, detail = (_text(row[name]) for name in ("at", "who", "what", "detail"))
-        take_id = None if row["take_id"] is None else _text(row["take_id"])
-        yield AuditEntry(row["seq"], at, who, what, take_id, detail, row["mac"])
+        take_id, subject_keys = (
+            None if row[name] is None else _text(row[name]) for name in ("take_id", "subject_keys")
+        )
+        yield AuditEntry(row["seq"], at, who, what, take_id, detail, row["mac"], subject_keys, row["sealed"])
 
 
 def _text(value: object) -> str:
@@ -281,14 +343,18 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead | None) -> AuditVerification:
+def verify_all(database: Connection, cipher: ColumnCipher, head: bytes | None, version: int) -> AuditVerification:
+    """Follow the chain of a log whose `head` was stored at `version`."""
+    return _follow(cipher, _entries(database), _open_head(cipher, head, version))
+
+
+def _follow(cipher: ColumnCipher, entries: Iterable[AuditEntry], head: AuditHead | None) -> AuditVerification:
     count, mac = 0, AuditHead().mac
     for entry in entries:
         due = count + 1
         if entry.seq != due:
             return _broken(count, due, message("Entry {number} is missing.", number=due))
-        columns = (entry.seq, entry.at, entry.who, entry.what, entry.take_id, entry.detail)
-        if entry.mac != _entry_mac(cipher, mac, columns):
+        if entry.mac != _entry_mac(cipher, mac, entry):
             return _broken(
                 count, due, message("Entry {number} is not as vbdesk wrote it, or does not belong there.", number=due)
             )
@@ -310,6 +376,25 @@ def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead
         "The audit log is whole: it runs from entry 1 to entry {last}, and nothing was changed.", last=count
     )
     return AuditVerification(count, None, whole if count else empty)
+
+
+def _compare_keys(entries: Iterable[AuditEntry], there: Set[str], intact: AuditVerification) -> AuditVerification:
+    """Compare the keys that are there with those that the entries need and have destroyed."""
+    destroyed: dict[str, int] = {}
+    needed: dict[str, int] = {}
+    for entry in entries:
+        found = destroyed if entry.what == AuditAction.SUBJECT_ERASED else needed
+        for key_id in entry.key_ids:
+            found.setdefault(key_id, entry.seq)
+    back = min((seq for key_id, seq in destroyed.items() if key_id in there), default=None)
+    if back is not None:
+        return _broken(
+            intact.count, back, message("A key that entry {number} has destroyed was put back.", number=back)
+        )
+    gone = min((seq for key_id, seq in needed.items() if key_id not in there | destroyed.keys()), default=None)
+    if gone is not None:
+        return _broken(intact.count, gone, message("The key of entry {number} is missing.", number=gone))
+    return intact
 
 
 def _broken(count: int, broken_at: int, what: str) -> AuditVerification:

@@ -4,6 +4,7 @@ import hmac
 import json
 import os
 from collections.abc import Iterable
+from functools import cached_property
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -21,8 +22,7 @@ class ColumnCipher:
     """Encrypts a value for its row and column: moved elsewhere, it does not decrypt."""
 
     def __init__(self, key: bytes) -> None:
-        self._cipher = AESGCM(key)
-        self._mac_key = HKDF(SHA256(), MAC_BYTES, None, b"vbdesk rows").derive(key)
+        self._key, self._cipher = key, AESGCM(key)
 
     def encrypt(self, plain: bytes, place: str) -> bytes:
         """Encrypt `plain` for `place`, such as a take id and a column."""
@@ -44,3 +44,7 @@ class ColumnCipher:
     def mac_of(self, text: str) -> bytes:
         """MAC of a text."""
         return hmac.digest(self._mac_key, text.encode(), "sha256")
+
+    @cached_property
+    def _mac_key(self) -> bytes:
+        return HKDF(SHA256(), MAC_BYTES, None, b"vbdesk rows").derive(self._key)

@@ -1,16 +1,18 @@
-"""Corrections of which recordings belong to which subject: the journal, and what it changes on this computer.
+"""Corrections of which recordings belong to which subject: events of the journal, and what is still to be done.
 
 A correction takes a recording out of one group (`source`), puts it into another (`target`), or both. The transaction
-that a person starts changes this computer at once and adds the entry. The sync worker then changes the groups at the
+that a person starts changes this computer at once and adds the event. The sync worker then changes the groups at the
 service, one step at a time: the recording is in the new group, and that was verified, before it leaves the old one.
-Every step may be repeated, so a lost answer or a crash only delays it. Entries of one recording are done in their
-order, so undoing a correction is one more correction.
+Every step may be repeated, so a lost answer or a crash only delays it. Corrections of one recording are done in their
+order, so undoing one is one more correction.
 
-Entries stay: they show which trajectories are older than a correction, and what can be put back.
+The events show which trajectories are older than a correction, and what can be put back. How far the service has come
+is a row of `corrections_due` from the first step to the last, which is an event too. Without a row it begins again.
 """
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +23,6 @@ from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
-from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
@@ -31,6 +32,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 _AT_REST = frozenset(OutboxState) - {OutboxState.UPLOADING, OutboxState.HANDED_OVER}
 _IN_GROUP = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
+_KINDS = (AuditAction.MOVED, AuditAction.EXCLUDED, AuditAction.PUT_BACK, AuditAction.CONVERTED)
 
 
 class CorrectionReason(StrEnum):
@@ -77,10 +79,10 @@ class CorrectedRecording:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One entry of the journal.
+    """One correction.
 
     Attributes:
-        number: counts from 1; entries are done in this order.
+        number: counts from 1; corrections are done in this order.
         source: the group that it leaves; None if it was in none.
         target: the group that it joins; None if it joins none.
         undoes: the entry that this one undoes; None if it undoes none.
@@ -89,7 +91,7 @@ class Correction:
         not_before: when it is retried; None: at once.
         trouble: why it is retried, as a sentence; empty if nothing failed.
         settled_at: when the service had done all of it; None before.
-        erased: whether a subject of it was erased, so that only its number stays once it is settled.
+        erased: whether a subject of it was erased, so that nothing stays of it once it is settled.
     """
 
     number: int
@@ -111,6 +113,11 @@ class Correction:
         """Whether nothing is left to do."""
         return self.step is CorrectionStep.SETTLED
 
+    @property
+    def subjects(self) -> frozenset[str]:
+        """The subjects that it is about."""
+        return frozenset(each for each in (self.member.group_id, self.source, self.target) if each is not None)
+
     def concerns(self, take_id: str | None, job_id: str | None) -> bool:
         """Whether it is about this recording."""
         own = self.member
@@ -118,18 +125,26 @@ class Correction:
 
 
 class Corrections:
-    """The journal of one library. Every method reads or writes the disk."""
+    """The corrections of one library. Every method reads or writes the disk."""
 
     def __init__(self, store: Store, consent: ConsentGate, notes: SubjectNotes) -> None:
         self._store, self._consent, self._notes = store, consent, notes
-        self._opened: dict[int, tuple[bytes, Correction]] = {}  # each version of a row is decrypted once
 
     # Reading
 
     def all(self) -> list[Correction]:
-        """Every entry, oldest first; those that somebody else wrote are left out."""
-        found = (self._open(row) for row in self._store.rows("SELECT number, sealed FROM corrections ORDER BY number"))
-        return [entry for entry in found if entry is not None]
+        """Every correction, oldest first; those that nobody can read any more are left out."""
+        with self._store.reading():
+            due = self._due()
+            events = self._store.journal.events(*_KINDS, AuditAction.CORRECTED_AT_SERVICE)
+        settled = {
+            each.content["number"]: {"settled_at": each.at}
+            for each in events
+            if each.content is not None and each.what == AuditAction.CORRECTED_AT_SERVICE
+        }
+        made = [each.content for each in events if each.what in _KINDS]
+        found = ((number, due.get(number) or content) for number, content in enumerate(made, 1))
+        return [_entry(number, {**each, **settled.get(number, {})}) for number, each in found if each is not None]
 
     def due(self) -> list[Correction]:
         """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
@@ -239,35 +254,45 @@ class Corrections:
             )
 
     def erase_subject(self, group_id: str) -> None:
-        """Empty the entries of a subject, those that the service has still to do once it has. Within a transaction."""
+        """Keep of a subject what the service has still to do, until it has. Within a transaction."""
         for entry in self.all():
-            if group_id in (entry.member.group_id, entry.source, entry.target):
-                self._keep(replace(entry, erased=True, member=replace(entry.member, reading=None)))
-        self._opened.clear()
+            if group_id in entry.subjects and not entry.settled:
+                self._store_progress(replace(entry, erased=True, member=replace(entry.member, reading=None)))
 
     # What the sync worker does
 
     def advance(self, entry: Correction, step: CorrectionStep) -> None:
         """Record that the service has done a step, and what is next."""
         with self._store.changing():
-            settled_at = self._store.clock.now() if step is CorrectionStep.SETTLED else None
-            self._keep(replace(entry, step=step, attempts=0, not_before=None, trouble="", settled_at=settled_at))
-            if settled_at is not None:
-                self._store.note(AuditAction.CORRECTED_AT_SERVICE, entry.member.take_id, part=AuditPart.SYNC_WORKER)
+            entry = self._now(entry)
+            if step is not CorrectionStep.SETTLED:
+                self._store_progress(replace(entry, step=step, attempts=0, not_before=None, trouble=""))
+                return
+            self._store.drop("corrections_due", entry.number)
+            what, take_id, part = AuditAction.CORRECTED_AT_SERVICE, entry.member.take_id, AuditPart.SYNC_WORKER
+            if entry.erased:
+                self._store.note(what, take_id, part=part)
+            else:
+                self._store.journal.note(what, {"number": entry.number}, entry.subjects, take_id, part=part)
 
     def postpone(
         self, entry: Correction, not_before: datetime, trouble: str, step: CorrectionStep | None = None
     ) -> None:
         """Retry an entry at `not_before`, from `step` if given; `trouble` says why."""
         with self._store.changing():
+            entry = self._now(entry)
             changed = replace(entry, attempts=entry.attempts + 1, not_before=not_before, trouble=trouble)
-            self._keep(replace(changed, step=step or entry.step))
+            self._store_progress(replace(changed, step=step or entry.step))
 
     def _shown(self, group_id: str) -> str:
         """How a person calls a subject."""
         return self._notes.shown(group_id).name
 
     # Within a transaction
+
+    def _now(self, entry: Correction) -> Correction:
+        """A correction that was read before, as it is now: a subject of it may have been erased since."""
+        return next(each for each in self.all() if each.number == entry.number)
 
     def _correctable(self, take_id: str) -> RecordingItem:
         """A recording whose subject may change, or NotAllowed."""
@@ -321,41 +346,36 @@ class Corrections:
         what: AuditAction,
         undoes: int | None = None,
     ) -> Correction:
-        now = self._store.clock.now()
-        number = 1 + (self._store.rows("SELECT max(number) AS last FROM corrections")[0]["last"] or 0)
-        step = CorrectionStep.REMOVE if target is None else CorrectionStep.CREATE
-        entry = Correction(number, member, source, target, reason, now, undoes, step)
+        now, journal = self._store.clock.now(), self._store.journal
+        number = journal.count(*_KINDS) + 1
+        entry = Correction(number, member, source, target, reason, now, undoes, _first_step(target))
         if not member.job_ids:  # the service has nothing of it
             entry = replace(entry, step=CorrectionStep.SETTLED, settled_at=now)
-        self._keep(entry)
-        self._store.note(what, member.take_id, str(reason))
+        journal.note(what, _content(entry), entry.subjects, member.take_id, str(reason))
         return entry
 
-    def _keep(self, entry: Correction) -> None:
-        gone = entry.erased and entry.settled  # the number stays, so that no later entry gets it
-        document = json.dumps(_document(entry)).encode()
-        sealed = b"" if gone else self._store.cipher.encrypt(document, _place(entry.number))
-        self._store.put("corrections", entry.number, sealed)
+    def _store_progress(self, entry: Correction) -> None:
+        document = json.dumps(_content(entry) | _progress(entry)).encode()
+        self._store.put("corrections_due", entry.number, self._store.cipher.encrypt(document, _place(entry.number)))
 
-    def _open(self, row: DatabaseRow) -> Correction | None:
-        """A row of the journal; None if somebody else wrote it."""
-        number, sealed = row["number"], row["sealed"]
-        known = self._opened.get(number)
-        if known is not None and known[0] == sealed:
-            return known[1]
-        try:
-            entry = _entry(number, json.loads(self._store.cipher.decrypt(sealed, _place(number))))
-        except (InvalidTag, KeyError, TypeError, ValueError):
-            return None
-        self._opened[number] = (sealed, entry)
-        return entry
+    def _due(self) -> dict[int, Mapping[str, Any]]:
+        """What `_store_progress` has stored, by number; without the rows that somebody else wrote."""
+        found: dict[int, Mapping[str, Any]] = {}
+        for row in self._store.rows("SELECT number, sealed FROM corrections_due"):
+            with suppress(InvalidTag, TypeError, ValueError):
+                found[row["number"]] = json.loads(self._store.cipher.decrypt(row["sealed"], _place(row["number"])))
+        return found
 
 
 def _place(number: int) -> str:
-    return f"corrections/{number}"
+    return f"corrections_due/{number}"
 
 
-def _document(entry: Correction) -> dict[str, Any]:
+def _first_step(target: str | None) -> CorrectionStep:
+    return CorrectionStep.REMOVE if target is None else CorrectionStep.CREATE
+
+
+def _content(entry: Correction) -> dict[str, Any]:
     member = entry.member
     return {
         "take": member.take_id,
@@ -369,11 +389,16 @@ def _document(entry: Correction) -> dict[str, Any]:
         "reason": entry.reason,
         "made_at": entry.made_at.isoformat(),
         "undoes": entry.undoes,
+        "settled_at": _text(entry.settled_at),
+    }
+
+
+def _progress(entry: Correction) -> dict[str, Any]:
+    return {
         "step": entry.step,
         "attempts": entry.attempts,
         "not_before": _text(entry.not_before),
         "trouble": written_reason(entry.trouble) or "",
-        "settled_at": _text(entry.settled_at),
         "erased": entry.erased,
     }
 
@@ -387,6 +412,7 @@ def _entry(number: int, document: Mapping[str, Any]) -> Correction:
         document["finished"],
         document["reading"],
     )
+    settled = document["settled_at"] is not None
     return Correction(
         number=number,
         member=member,
@@ -395,12 +421,14 @@ def _entry(number: int, document: Mapping[str, Any]) -> Correction:
         reason=CorrectionReason(document["reason"]),
         made_at=datetime.fromisoformat(document["made_at"]),
         undoes=document["undoes"],
-        step=CorrectionStep(document["step"]),
-        attempts=document["attempts"],
-        not_before=_moment(document["not_before"]),
-        trouble=read_reason(document["trouble"]) or "",
+        step=CorrectionStep.SETTLED
+        if settled
+        else CorrectionStep(document.get("step", _first_step(document["target"]))),
+        attempts=document.get("attempts", 0),
+        not_before=_moment(document.get("not_before")),
+        trouble=read_reason(document.get("trouble", "")) or "",
         settled_at=_moment(document["settled_at"]),
-        erased=document.get("erased", False),  # earlier versions wrote none
+        erased=document.get("erased", False),
     )
 
 

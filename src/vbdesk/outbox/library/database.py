@@ -17,6 +17,7 @@ from vbdesk.capture.encrypted_take import sync_folder
 from vbdesk.language import N_, message, message_of
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.conversion import FIRST_VERSION, convert
 from vbdesk.outbox.library.encrypted_sqlite import Connection, connect, has_mark, is_plain, write_encrypted
 from vbdesk.outbox.library.repair import RepairFailed, repair
 from vbdesk.outbox.library.rollback_detection import MarkFile
@@ -28,7 +29,7 @@ from vbdesk.sqlite_files import orphaned_log
 
 __all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions on damaged database bytes: from SQLite, or from parsing a value."""
@@ -47,8 +48,8 @@ class LibraryUnreadable(Exception):
     """The library's database is damaged or made by another version; it is left as it is."""
 
 
-def open_database(path: Path, key: bytes, cipher: ColumnCipher) -> tuple[Connection, bool]:
-    """Open the library's database; create it if needed.
+def open_database(path: Path, key: bytes, cipher: ColumnCipher, now: str) -> tuple[Connection, bool]:
+    """Open the library's database; create it if needed, and encrypt or convert that of an earlier version.
 
     Returns:
         The connection, and whether somebody else had changed a table, index, trigger or view, which is repaired.
@@ -83,8 +84,9 @@ def open_database(path: Path, key: bytes, cipher: ColumnCipher) -> tuple[Connect
         with_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'library'")
         if not with_tables.fetchone():
             _create(connection, cipher)
-        _check(connection, cipher, path.parent)
-        changed = repair(connection, path, key, SCHEMA_VERSION)
+        version = _check(connection, cipher, path.parent)
+        changed = version < SCHEMA_VERSION and not convert(connection, cipher, path, key, SCHEMA_VERSION, now)
+        changed |= repair(connection, path, key, SCHEMA_VERSION)
     except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error
@@ -99,7 +101,7 @@ def open_database(path: Path, key: bytes, cipher: ColumnCipher) -> tuple[Connect
     except BaseException:
         connection.close()
         raise
-    return connection, bool(changed)
+    return connection, changed
 
 
 def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadable:
@@ -135,19 +137,20 @@ def _create(connection: Connection, cipher: ColumnCipher) -> None:
     connection.execute("COMMIT")
 
 
-def _check(connection: Connection, cipher: ColumnCipher, folder: Path) -> None:
-    """Check the version and the key."""
+def _check(connection: Connection, cipher: ColumnCipher, folder: Path) -> int:
+    """Check the version and the key. Returns the version."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
     if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
         raise unreadable(folder)
-    if rows[0]["schema_version"] < SCHEMA_VERSION:
+    version: int = rows[0]["schema_version"]
+    if version < FIRST_VERSION:
         raise LibraryUnreadable(
             message(
                 "The recordings here were made with vbdesk from before its first release, and this version cannot open "
                 "them. Nothing was changed."
             )
         )
-    if rows[0]["schema_version"] > SCHEMA_VERSION:
+    if version > SCHEMA_VERSION:
         raise LibraryUnreadable(
             message("The recordings here were made with a newer version of vbdesk. Install that version.")
         )
@@ -155,6 +158,7 @@ def _check(connection: Connection, cipher: ColumnCipher, folder: Path) -> None:
         cipher.decrypt(rows[0]["key_check"], "library")
     except InvalidTag as error:
         raise LibraryKeyWrong(OTHER_KEY) from error
+    return version
 
 
 def is_of_another_key(path: Path, key: bytes) -> bool:

@@ -128,6 +128,7 @@ class Library(RecordingList):
                 self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn
             )
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
+            self._sounds.finish_erasure()
         except DAMAGE as error:
             self.store.close()
             raise unreadable(folder, error) from error

@@ -26,7 +26,7 @@ def repair(connection: Connection, path: Path, key: bytes, version: int) -> bool
     if is_ours(connection):
         return False
     check_columns(connection)
-    with _whole_or_not(connection, path, key, version):
+    with whole_or_not(connection, path, key, version):
         connection.execute("BEGIN IMMEDIATE")
         rebuild(connection)
         connection.execute("COMMIT")
@@ -34,8 +34,12 @@ def repair(connection: Connection, path: Path, key: bytes, version: int) -> bool
 
 
 @contextmanager
-def _whole_or_not(connection: Connection, path: Path, key: bytes, version: int) -> Iterator[None]:
-    """Copy the database first; undo a change that fails."""
+def whole_or_not(connection: Connection, path: Path, key: bytes, version: int) -> Iterator[None]:
+    """Copy the database of `version` first; undo a change of its structure that fails.
+
+    Raises:
+        RepairFailed: as for `repair`.
+    """
     try:
         back_up(connection, backup_path(path, version), key)
         connection.execute("PRAGMA foreign_keys = OFF")  # else dropping a table deletes rows of others

@@ -43,6 +43,7 @@ from vbdesk.outbox.library.store import Store
 COPY_RETENTION_S = 14 * 86_400.0  # copies of the database before a migration
 
 UNNAMED = (".arriving", ".away")  # from a bundle; in the trash of an earlier version
+_REWRITE = "rewrite"  # setting: an erasure is to be followed by a rewriting of the database
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +145,8 @@ class SoundFiles:
         """
         self._drop_copies()
         gone = [*self._encrypted_keys(take_ids), *more]
+        if whole:
+            self._store.keep_setting(_REWRITE, b"")
         self._store.after_commit(lambda: self._destroy(take_ids, gone, whole=whole))
 
     def tidy(self) -> tuple[list[str], list[str]]:
@@ -163,6 +166,11 @@ class SoundFiles:
             path.replace(self._recording_folder / f"{path.stem}.take")
         missing = [take_id for take_id in found.without_file if not self._store.path(take_id).exists()]
         return missing, [path.name for path in found.unclaimed]
+
+    def finish_erasure(self) -> None:
+        """Rewrite the database if a crash came between an erasure and that."""
+        if self._store.setting(_REWRITE) is not None:
+            self._scrub(whole=True)
 
     def folder_state(self) -> SoundFolderState:
         """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
@@ -223,6 +231,9 @@ class SoundFiles:
     def _scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
         try:
             self._store.scrub(gone, whole=whole)
+            if whole and self._store.setting(_REWRITE) is not None:
+                with self._store.changing():
+                    self._store.drop("settings", _REWRITE)
         except sqlite3.Error:  # a full disk must not block the recordings
             log.exception("Deleted values may still be in the database's file; the next deletion tries again")
 

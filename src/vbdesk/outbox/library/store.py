@@ -16,10 +16,11 @@ from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.language import N_, message
 from vbdesk.outbox.library import maintenance
-from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart, Content
 from vbdesk.outbox.library.database import ColumnCipher, open_database
 from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
+from vbdesk.outbox.library.journal import Journal
 from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import (
@@ -110,6 +111,7 @@ class Store:
     Thread-safe. Subscribers are called in the thread that made a change, after the commit.
 
     Attributes:
+        journal: the events of subjects.
         findings: damage to the list as a whole that no person has accepted, see `check_library`.
         unknown: why it is unknown whether the list is the newest one, as a sentence; None if it is known.
         highest_mark: the highest mark at the opening, see `rollback_detection`.
@@ -126,8 +128,11 @@ class Store:
         self._depth = 0
         self._sums: Sums | None = None  # of the current transaction; None: not known
         self._after_commit: list[Callable[[], None]] = []
-        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", key, self.cipher)
+        self._database, self.structure_was_changed = open_database(
+            folder / "library.sqlite", key, self.cipher, self.now()
+        )
         self._audit = AuditLog(self._database, self.cipher, actor or AuditActor())
+        self.journal = Journal(self)
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
         self._shelf = RecordingCache(self.rows, self.cipher)
@@ -224,7 +229,12 @@ class Store:
         self._after_commit.append(work)
 
     def note(
-        self, what: AuditAction, take_id: str | None = None, detail: str = "", part: AuditPart | None = None
+        self,
+        what: AuditAction,
+        take_id: str | None = None,
+        detail: str = "",
+        part: AuditPart | None = None,
+        content: Callable[[int], Content] | None = None,
     ) -> None:
         """Add an action to the audit log. Within the transaction that does it.
 
@@ -233,8 +243,11 @@ class Store:
             take_id: the recording; None if it concerns no single recording.
             detail: one more word or number of ours, never what a person wrote.
             part: the acting part; the one that has opened the library if None.
+            content: of an event of subjects, for its number; see `Journal`.
         """
-        self._audit.note(self.now(), what, take_id, detail, part)
+        seq = self._audit.note(self.now(), what, take_id, detail, part, content)
+        if content is not None:
+            self._count("audit", None, self._table_row_mac("audit", seq))
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]:
         """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query."""
@@ -552,6 +565,13 @@ class Store:
         with self.changing():
             self._sums = sums_of(self.rows, self.cipher)
 
+    def destroy_keys_again(self) -> None:
+        """Destroy keys that an erasure has destroyed, and that somebody put back."""
+        with self.changing():
+            found = self.journal.destroy_again()
+        if found:
+            self.scrub(whole=True)
+
     def skip_versions(self, version: int) -> None:
         """Continue counting from `version` if that is higher. Within a transaction."""
         self._database.execute("UPDATE library SET version = max(version, ? + 1)", (version,))
@@ -594,6 +614,7 @@ class Store:
         if commit == self._seen_commit:
             return
         self._shelf.clear()
+        self.journal.forget()
         found = []
         if not is_ours(self._database):
             drop_foreign_triggers(self._database)

@@ -23,9 +23,9 @@ class TableMissing(Exception):
     """A table or a column is missing, and its values with it."""
 
 
-def is_ours(connection: Connection) -> bool:
-    """Whether the database has exactly the objects of `TABLES`."""
-    return _objects(connection) == _expected_objects()
+def is_ours(connection: Connection, tables: str = TABLES) -> bool:
+    """Whether the database has exactly the objects of `tables`."""
+    return _objects(connection) == _expected_objects(tables)
 
 
 def check_columns(connection: Connection) -> None:
@@ -74,12 +74,19 @@ def rebuild(connection: Connection) -> None:
             connection.execute(statement)
 
 
+def add_tables(connection: Connection) -> None:
+    """Add the tables of `TABLES` that a database of an earlier version does not have. Within a transaction."""
+    for (kind, name), statement in _statements().items():
+        if kind == "table" and not _columns(connection, name):
+            connection.execute(statement)
+
+
 @cache
-def _expected_objects() -> Objects:
-    """The objects that `TABLES` makes."""
+def _expected_objects(tables: str = TABLES) -> Objects:
+    """The objects that `tables` makes."""
     connection = connect(":memory:", None)
     try:
-        connection.executescript(TABLES)
+        connection.executescript(tables)
         return _objects(connection)
     finally:
         connection.close()

@@ -91,8 +91,9 @@ def _note(erasing: SubjectErasure) -> None:
     erasing.library.subject_notes.store(erasing.group_id, SubjectNote())
 
 
-def _corrections(erasing: SubjectErasure) -> None:
+def _events(erasing: SubjectErasure) -> None:
     erasing.library.corrections.erase_subject(erasing.group_id)
+    erasing.library.store.journal.erase_subject(erasing.group_id)
 
 
 def _traces(erasing: SubjectErasure) -> None:
@@ -108,10 +109,11 @@ TABLES_HELD = (
     Holding("trajectories", Fate.ERASED_LAST, "cached histories", _answers),
     Holding("reads", Fate.ERASED_LAST, "cached answers; those about several subjects are made again", _answers),
     Holding("subjects", Fate.ERASED_LAST, "note, tags, name, second line, languages", _note),
-    Holding("corrections", Fate.ERASED_LAST, "each once the service has done it; its number stays", _corrections),
+    Holding("corrections_due", Fate.ERASED_LAST, "what the service has still to do, once it has", _events),
+    Holding("subject_keys", Fate.ERASED_LAST, "the key of what events say; an event names it", _events),
     Holding("consents", Fate.STAYS, "prove what was asked, and stop what other computers still have"),
     Holding("settings", Fate.STAYS, "what the service on this computer still has to erase, until it has"),
-    Holding("audit", Fate.STAYS, "random ids and words of the program, no name; a chain cannot lose a part"),
+    Holding("audit", Fate.STAYS, "random ids and words of the program; the rest needs the key"),
     Holding("removed", Fate.NOBODYS, "random ids of recordings that are gone"),
     Holding("jobs", Fate.NOBODYS, "random ids, so that no old job is taken for a new one"),
     Holding("bundles", Fate.NOBODYS, "paths of files that hold copies, and how many"),

@@ -24,9 +24,12 @@ PROVED_TABLES = {
     "trash": ("take_id", "deleted_at", "take_key", "sealed"),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
     "consents": ("event_id", "group_id", "sealed"),
-    "corrections": ("number", "sealed"),
+    "corrections_due": ("number", "sealed"),
+    "subject_keys": ("key_id", "subject", "sealed"),
+    "audit": ("seq", "at", "who", "what", "take_id", "detail", "subject_keys", "sealed", "mac"),
 }
-"""Columns of the tables that are covered as a whole; the first is the key."""
+"""Columns of the tables that are covered as a whole; the first is the key. Of `audit` the events of subjects are."""
+_CONDITIONS = {"audit": "WHERE subject_keys IS NOT NULL"}
 RECORDINGS = "recordings"
 
 Rows = Callable[[str], list[DatabaseRow]]
@@ -35,11 +38,11 @@ _MODULUS = 1 << (8 * MAC_BYTES)
 _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode
 
 
-def sums_of(rows: Rows, cipher: ColumnCipher) -> Sums:
+def sums_of(rows: Rows, cipher: ColumnCipher, tables: Mapping[str, tuple[str, ...]] = PROVED_TABLES) -> Sums:
     """The sums of the present rows; `rows` runs a query."""
     sums = {RECORDINGS: sum(_number(row["mac"]) for row in rows("SELECT mac FROM recordings")) % _MODULUS}
-    for table, columns in PROVED_TABLES.items():
-        found = rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608 - names are ours
+    for table, columns in tables.items():
+        found = rows(f"SELECT {', '.join(columns)} FROM {table} {_CONDITIONS.get(table, '')}")  # noqa: S608 - names are ours
         sums[table] = sum(_number(table_row_mac(cipher, table, tuple(row))) for row in found) % _MODULUS
     return sums
 

@@ -1,6 +1,6 @@
 """The tables, indexes and triggers of the library's database, as a new library gets them."""
 
-TABLES = """
+_COMMON = """
 CREATE TABLE library (
   schema_version INTEGER NOT NULL,
   version INTEGER NOT NULL,
@@ -121,7 +121,40 @@ CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
--- Corrections of which recordings belong to which subject, in their order: see corrections.
+"""
+_NEVER = """
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
+"""
+TABLES = f"""{_COMMON}
+-- Keys of what the entries of audit say of a subject, found by a MAC of its id: see journal.
+CREATE TABLE subject_keys (
+  key_id TEXT PRIMARY KEY,
+  subject TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+CREATE INDEX subject_keys_by_subject ON subject_keys (subject);
+-- Corrections that the service has begun, and those of an erased subject that it has still to do: see corrections.
+CREATE TABLE corrections_due (
+  number INTEGER PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  take_id TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  subject_keys TEXT, -- ids of the keys that sealed needs, or that it destroys; NULL: no event of a subject
+  sealed BLOB, -- what the event says
+  mac BLOB NOT NULL
+);
+CREATE INDEX audit_of_subjects ON audit (what, subject_keys) WHERE subject_keys IS NOT NULL;
+{_NEVER}"""
+TABLES_7 = f"""{_COMMON}
 CREATE TABLE corrections (
   number INTEGER PRIMARY KEY,
   sealed BLOB NOT NULL
@@ -135,8 +168,5 @@ CREATE TABLE audit (
   detail TEXT NOT NULL DEFAULT '',
   mac BLOB NOT NULL
 );
-CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
-BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
-CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit
-BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
-"""
+{_NEVER}"""
+"""Of version 7, which `conversion` converts."""
