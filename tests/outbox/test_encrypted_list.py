@@ -6,6 +6,7 @@ stays beside the new one; a damaged list is said to belong to another key, or th
 """
 
 import os
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import vbdesk
 from list_by_hand import KEY, list_by_hand
 from vbdesk.outbox.library import database as list_database
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
@@ -258,3 +260,14 @@ def test_errors_are_those_of_the_standard_module(tmp_path):
             reader.execute("DELETE FROM t")
     with pytest.raises(sqlite3.Error):
         database.execute("SELECT 1")
+
+
+def test_nothing_else_opens_a_database_of_a_library():
+    """Two SQLite libraries in one process lose each other's locks on a file."""
+    source = Path(vbdesk.__file__).parent
+    opens = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if re.search(r"\bapsw\b|\bsqlite3\.connect\b", path.read_text(encoding="utf-8"))
+    }
+    assert opens == {"outbox/library/encrypted_sqlite.py", "service/kernel/db/backup.py"}

@@ -186,6 +186,7 @@ class Page:
         self._shown = OutboxViewModel(self._workspace.flow)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
+        self._shown.set_shown(True)
         laptop.sync_worker = self._workspace._sync_worker
         laptop.sync_worker.recover()
 
@@ -223,26 +224,29 @@ class Page:
             tally.holds(
                 allowed is None or there.get(fact["job_id"]) in allowed, f"{mark.state}, and the service knows better"
             )
-        self._look_at_news(count, status)
+        self._check_banner(count, status)
         tally.uploading_seen += bool(figures.uploading)
 
-    def _look_at_news(self, count: Counter[str], status: SyncStatus) -> None:
-        news, moving = self._shown.news, sum(count[state] for state in ON_THEIR_WAY)
+    def _check_banner(self, count: Counter[str], status: SyncStatus) -> None:
+        banner, moving = self._shown._data.banner, sum(count[state] for state in ON_THEIR_WAY)
         if not moving:
-            self._tally.holds(news is None or status.on_hold is not None, "the page speaks of what is done")
+            self._tally.holds(banner is None or status.on_hold is not None, "the page speaks of what is done")
             return
-        self._tally.holds(news is not None, "the page says nothing of what is on its way")
-        assert news is not None
+        self._tally.holds(banner is not None, "the page says nothing of what is on its way")
+        assert banner is not None
         self._tally.offline_seen += status.connected is False
-        self._tally.holds(news.warning == (status.connected is False), f"{status.connected}: {news.sentence}")
-        if not news.warning:
-            self._tally.holds(news.sentence.startswith(f"{moving} recording"), f"{moving} are told as: {news.sentence}")
+        self._tally.holds(banner.warning == (status.connected is False), f"{status.connected}: {banner.sentence}")
+        if not banner.warning:
+            self._tally.holds(
+                banner.sentence.startswith(f"{moving} recording"), f"{moving} are told as: {banner.sentence}"
+            )
 
     def _pump(self) -> None:
         app = QApplication.instance()
         assert app is not None
         app.processEvents()
-        while self._tasks.busy or self._shown._reading:  # a task reports after its end
+        reads = self._workspace.flow.reads
+        while self._tasks.busy or any(entry._reading is not None for entry in reads._entries.values()):
             time.sleep(0.0005)
             app.processEvents()
         app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
