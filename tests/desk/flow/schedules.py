@@ -272,7 +272,7 @@ class Schedule:
         run.ended.connect(self.hear)
         self.runs = [*self.runs[-2:], run]
 
-    def act(self):
+    def perform(self):
         chance, world = self.chance, self.world
         screen, name = chance.choice(self.screens), chance.choice(SUBJECTS)
         match chance.choices(range(17), (8, 3, 10, 8, 3, 3, 4, 4, 3, 2, 3, 3, 3, 2, 3, 2, 60))[0]:
