@@ -108,7 +108,7 @@ class Connection:
             return Rows([DatabaseRow(found, numbers) for found in cursor.fetchall()], self._connection.changes())
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[DatabaseRow]:
-        """The rows of a query; replacement characters stand for undecodable text, so that a damaged row fails its MAC.
+        """The rows of a query, with replacement characters for undecodable text: such a row fails its MAC.
 
         Raises:
             sqlite3.Error: the query fails.
