@@ -281,8 +281,10 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
     assert model.phase is RecordPhase.COUNTING_IN
     model.press()
     assert model.phase is RecordPhase.READY
+    model.setup.set_subject("ward4-0173")
     for part in model.closing():
         qtbot.waitUntil(lambda part=part: not part.alive())
+    assert not model.setup._lookup_timer.isActive(), "a closed page looks up no subject"
 
 
 def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, speech):

@@ -244,6 +244,10 @@ class RecordSetupViewModel(QObject):
             self._watch.stop()
             self._watch = None
 
+    def stop_lookup(self) -> None:
+        """Read nothing more of the subject that was typed last."""
+        self._lookup_timer.stop()
+
     def set_subject(self, text: str) -> None:
         """Set the subject as typed: an id, or a name in any script, which becomes an alias."""
         found = self.typed.find(text)

@@ -240,6 +240,7 @@ class RecordViewModel(QObject):
     def closing(self) -> list[Stoppable]:
         """Stop everything and keep the take."""
         self._tick.stop()
+        self.setup.stop_lookup()
         if self._ending_thread is None:
             self._ending_thread = LongLived(lambda stop: self._end(), lambda: None, "record-end")
             self._ending_thread.start()
