@@ -81,6 +81,7 @@ def open_database(path: Path, key: bytes, cipher: ColumnCipher, now: str) -> tup
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA cache_size = -32768")  # KiB of decrypted pages: the rows of 10,000 recordings
         with_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'library'")
         if not with_tables.fetchone():
             _create(connection, cipher)
