@@ -27,6 +27,7 @@ from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow, has_
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
+OTHER_KEY = N_("The recordings here belong to another key. They are kept as they are.")
 _ENTRIES = "SELECT seq, at, who, what, take_id, detail, subject_keys, sealed, mac FROM audit"
 _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode
 
@@ -253,9 +254,6 @@ def was_written(
 
 
 # Reading: with a connection of its own, also while the library is open elsewhere
-
-
-OTHER_KEY = N_("The recordings here belong to another key.")
 
 
 class AuditReader:

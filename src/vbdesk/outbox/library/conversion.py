@@ -5,15 +5,15 @@ the audit log stay as they are, and it goes on from its last one: a log that som
 """
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart, Content, verify_all
+from vbdesk.outbox.library.audit import AuditAction, verify_all
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
-from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow
+from vbdesk.outbox.library.encrypted_sqlite import Connection
 from vbdesk.outbox.library.journal import Journal
+from vbdesk.outbox.library.proved_tables import ProvedTables
 from vbdesk.outbox.library.repair import whole_or_not
 from vbdesk.outbox.library.structure import add_tables, is_ours, rebuild
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, open_sums, seal_sums, sums_of
@@ -25,36 +25,6 @@ _PROVED = {name: columns for name, columns in PROVED_TABLES.items() if name not 
     "corrections": ("number", "sealed")
 }
 _PROGRESS = ("step", "attempts", "not_before", "trouble", "erased")
-
-
-class _Tables:
-    """The tables of a database in one transaction, whose checksums are made at its end."""
-
-    def __init__(self, connection: Connection, cipher: ColumnCipher, at: str) -> None:
-        self.connection, self.cipher, self._at = connection, cipher, at
-        self.log = AuditLog(connection, cipher, AuditActor())
-
-    def reading(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]:
-        return self.connection.rows(query, values)
-
-    def add(self, table: str, *row: object) -> None:
-        self.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
-
-    def drop(self, table: str, key: object) -> None:
-        self.connection.execute(f"DELETE FROM {table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
-
-    def note(
-        self,
-        what: AuditAction,
-        take_id: str | None = None,
-        detail: str = "",
-        part: AuditPart | None = None,
-        content: Callable[[int], Content] | None = None,
-    ) -> None:
-        self.log.note(self._at, what, take_id, detail, part, content)
 
 
 def convert(connection: Connection, cipher: ColumnCipher, path: Path, key: bytes, version: int, at: str) -> bool:
@@ -73,7 +43,7 @@ def convert(connection: Connection, cipher: ColumnCipher, path: Path, key: bytes
     """
     with whole_or_not(connection, path, key, FIRST_VERSION):
         connection.execute("BEGIN IMMEDIATE")
-        tables = _Tables(connection, cipher, at)
+        tables = ProvedTables(connection, cipher, lambda: at)
         library = tables.rows("SELECT version, sums, audit_head FROM library")[0]
         whole = open_sums(cipher, library["sums"], library["version"]) == sums_of(tables.rows, cipher, _PROVED)
         corrections = tables.rows("SELECT number, sealed FROM corrections ORDER BY number")
@@ -93,7 +63,7 @@ def convert(connection: Connection, cipher: ColumnCipher, path: Path, key: bytes
     return was_ours
 
 
-def _convert_corrections(tables: _Tables, sealed: Mapping[int, bytes]) -> None:
+def _convert_corrections(tables: ProvedTables, sealed: Mapping[int, bytes]) -> None:
     """Every number gets an event, those that were erased get one without content: so a number counts as before."""
     journal = Journal(tables)
     for number in range(1, max(sealed, default=0) + 1):

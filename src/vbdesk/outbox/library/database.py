@@ -14,8 +14,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 
 from vbdesk.capture.encrypted_take import sync_folder
-from vbdesk.language import N_, message, message_of
-from vbdesk.outbox.library.audit import AuditHead, seal_head
+from vbdesk.language import message, message_of
+from vbdesk.outbox.library.audit import OTHER_KEY, AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.conversion import FIRST_VERSION, convert
 from vbdesk.outbox.library.encrypted_sqlite import Connection, connect, has_mark, is_plain, write_encrypted
@@ -35,9 +35,6 @@ DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, T
 """Exceptions on damaged database bytes: from SQLite, or from parsing a value."""
 
 _OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
-
-
-OTHER_KEY = N_("The recordings here belong to another key. They are kept as they are.")
 
 
 class LibraryKeyWrong(Exception):

@@ -9,16 +9,16 @@ whole, and nobody can read what the events said. A subject that is recorded agai
 import hmac
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, Protocol
+from typing import Any
 
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditPart, Content, was_written
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
+from vbdesk.outbox.library.proved_tables import ProvedTables
 
 _KEY_BYTES = 32
 _OF_KINDS = "FROM audit WHERE subject_keys IS NOT NULL AND what IN (SELECT value FROM json_each(?))"
@@ -34,43 +34,24 @@ class Event:
     content: Mapping[str, Any] | None
 
 
-class JournalTables(Protocol):
-    """What the journal needs of a store."""
-
-    @property
-    def cipher(self) -> ColumnCipher: ...  # noqa: D102
-    def reading(self) -> AbstractContextManager[None]: ...  # noqa: D102
-    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]: ...  # noqa: D102
-    def add(self, table: str, *row: object) -> None: ...  # noqa: D102
-    def drop(self, table: str, key: object) -> None: ...  # noqa: D102
-    def note(  # noqa: D102
-        self,
-        what: AuditAction,
-        take_id: str | None = None,
-        detail: str = "",
-        part: AuditPart | None = None,
-        content: Callable[[int], Content] | None = None,
-    ) -> None: ...
-
-
 class Journal:
     """The events of one library. Every method reads or writes the disk."""
 
-    def __init__(self, store: JournalTables) -> None:
-        self._store = store
+    def __init__(self, tables: ProvedTables) -> None:
+        self._tables = tables
         self._keys: dict[str, bytes] = {}
         self._opened: dict[int, tuple[tuple[str, bytes], Mapping[str, Any]]] = {}  # each event is decrypted once
 
     def events(self, *kinds: AuditAction) -> list[Event]:
         """Events of these kinds, oldest first."""
         query = f"SELECT seq, at, what, subject_keys, sealed {_OF_KINDS} ORDER BY seq"
-        with self._store.reading():  # what an erasure forgets is not opened meanwhile
-            rows = self._store.rows(query, (json.dumps(kinds),))
+        with self._tables.reading():  # what an erasure forgets is not opened meanwhile
+            rows = self._tables.rows(query, (json.dumps(kinds),))
             return [Event(row["seq"], row["at"], row["what"], self._open(row)) for row in rows]
 
     def count(self, *kinds: AuditAction) -> int:
         """How many events of these kinds there are, those without content too; it never falls."""
-        count: int = self._store.rows(f"SELECT count(*) AS n {_OF_KINDS}", (json.dumps(kinds),))[0]["n"]
+        count: int = self._tables.rows(f"SELECT count(*) AS n {_OF_KINDS}", (json.dumps(kinds),))[0]["n"]
         return count
 
     def note(
@@ -92,27 +73,27 @@ class Journal:
             plain = json.dumps(content, separators=(",", ":")).encode()
             return key_ids, _cipher(keys.values()).encrypt(plain, _place(seq, what, key_ids))
 
-        self._store.note(what, take_id, detail, part, encrypted)
+        self._tables.note(what, take_id, detail, part, encrypted)
 
     def erase_subject(self, group_id: str) -> None:
         """Destroy the key of a subject's events, and note that. Within a transaction."""
-        rows = self._store.rows("SELECT key_id FROM subject_keys WHERE subject = ?", (self._mark(group_id),))
+        rows = self._tables.rows("SELECT key_id FROM subject_keys WHERE subject = ?", (self._mark(group_id),))
         for key_id in (row["key_id"] for row in rows):
-            self._store.drop("subject_keys", key_id)
-            self._store.note(AuditAction.SUBJECT_ERASED, content=partial(_destroying, key_id))
+            self._tables.drop("subject_keys", key_id)
+            self._tables.note(AuditAction.SUBJECT_ERASED, content=partial(_destroying, key_id))
         if not rows:
-            self._store.note(AuditAction.SUBJECT_ERASED)
+            self._tables.note(AuditAction.SUBJECT_ERASED)
         self.forget()
 
     def destroy_again(self) -> bool:
         """Destroy keys that somebody put back. Within a transaction. Returns whether there were any."""
-        found = self._store.rows(
+        found = self._tables.rows(
             "SELECT seq, subject_keys FROM audit WHERE what = ? AND subject_keys IN (SELECT key_id FROM subject_keys)",
             (AuditAction.SUBJECT_ERASED,),
         )
-        found = [row for row in found if was_written(self._store.rows, self._store.cipher, row["seq"])]
+        found = [row for row in found if was_written(self._tables.rows, self._tables.cipher, row["seq"])]
         for row in found:
-            self._store.drop("subject_keys", row["subject_keys"])
+            self._tables.drop("subject_keys", row["subject_keys"])
         return bool(found)
 
     def forget(self) -> None:
@@ -138,24 +119,24 @@ class Journal:
     def _key(self, group_id: str) -> tuple[str, bytes]:
         """Id and key of a subject; a new one if it has none that opens."""
         mark = self._mark(group_id)
-        for row in self._store.rows("SELECT key_id FROM subject_keys WHERE subject = ?", (mark,)):
+        for row in self._tables.rows("SELECT key_id FROM subject_keys WHERE subject = ?", (mark,)):
             try:
                 return row["key_id"], self._stored_key(row["key_id"])
             except (InvalidTag, TypeError, ValueError):
                 continue
         key_id, key = new_id(), os.urandom(_KEY_BYTES)
-        self._store.add("subject_keys", key_id, mark, self._store.cipher.encrypt(key, _key_place(key_id, mark)))
+        self._tables.add("subject_keys", key_id, mark, self._tables.cipher.encrypt(key, _key_place(key_id, mark)))
         return key_id, key
 
     def _stored_key(self, key_id: str) -> bytes:
         """Raises InvalidTag, LookupError, TypeError, ValueError if there is none that opens."""
         if key_id not in self._keys:
-            row = self._store.rows("SELECT subject, sealed FROM subject_keys WHERE key_id = ?", (key_id,))[0]
-            self._keys[key_id] = self._store.cipher.decrypt(row["sealed"], _key_place(key_id, row["subject"]))
+            row = self._tables.rows("SELECT subject, sealed FROM subject_keys WHERE key_id = ?", (key_id,))[0]
+            self._keys[key_id] = self._tables.cipher.decrypt(row["sealed"], _key_place(key_id, row["subject"]))
         return self._keys[key_id]
 
     def _mark(self, group_id: str) -> str:
-        return self._store.cipher.mac_of(f"subject/{group_id}").hex()
+        return self._tables.cipher.mac_of(f"subject/{group_id}").hex()
 
 
 def _destroying(key_id: str, _seq: int) -> Content:

@@ -1,7 +1,6 @@
 """The database behind the library and the upload queue: transactions, versions, and rows as items."""
 
 import os
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -16,11 +15,12 @@ from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.language import N_, message
 from vbdesk.outbox.library import maintenance
-from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart, Content
+from vbdesk.outbox.library.audit import AuditActor
 from vbdesk.outbox.library.database import ColumnCipher, open_database
 from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
 from vbdesk.outbox.library.journal import Journal
+from vbdesk.outbox.library.proved_tables import ProvedTables
 from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import (
@@ -36,14 +36,10 @@ from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState, c
 from vbdesk.outbox.library.stored_reasons import written_reason
 from vbdesk.outbox.library.structure import drop_foreign_triggers, is_ours
 from vbdesk.outbox.library.table_checksums import (
-    PROVED_TABLES,
     RECORDINGS,
-    Sums,
-    move,
     open_sums,
     seal_sums,
     sums_of,
-    table_row_mac,
 )
 from vbdesk.privacy import make_private
 
@@ -105,7 +101,7 @@ class RecordingParts:
         return {**self.recording, **event, "result": self.result}
 
 
-class Store:
+class Store(ProvedTables):
     """Rows of one library.
 
     Thread-safe. Subscribers are called in the thread that made a change, after the commit.
@@ -120,18 +116,14 @@ class Store:
     def __init__(self, folder: Path, key: bytes, clock: Clock, actor: AuditActor | None = None) -> None:
         self.clock = clock
         self.key = key
-        self.cipher = ColumnCipher(key)
         self.folder = folder
         self.takes_folder = folder / "takes"
         make_private(self.takes_folder)
-        self._lock = threading.RLock()
+        cipher = ColumnCipher(key)
+        database, self.structure_was_changed = open_database(folder / "library.sqlite", key, cipher, self.now())
+        super().__init__(database, cipher, self.now, actor)
         self._depth = 0
-        self._sums: Sums | None = None  # of the current transaction; None: not known
         self._after_commit: list[Callable[[], None]] = []
-        self._database, self.structure_was_changed = open_database(
-            folder / "library.sqlite", key, self.cipher, self.now()
-        )
-        self._audit = AuditLog(self._database, self.cipher, actor or AuditActor())
         self.journal = Journal(self)
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
@@ -140,18 +132,12 @@ class Store:
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
         self.highest_mark = 0
-        self._seen_commit = self._last_foreign_commit()
+        self._seen_commit = self.last_foreign_commit()
 
     @property
     def sending_blocked(self) -> bool:
         """Whether nothing may be sent until a person or the keyring has acted."""
         return bool(self.findings) or self.unknown is not None
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Keep changes by other threads out until the end."""
-        with self._lock:
-            yield
 
     def close(self) -> None:
         """Close the database."""
@@ -227,32 +213,6 @@ class Store:
     def after_commit(self, work: Callable[[], None]) -> None:
         """Call `work` after the present transaction is committed, before subscribers are notified."""
         self._after_commit.append(work)
-
-    def note(
-        self,
-        what: AuditAction,
-        take_id: str | None = None,
-        detail: str = "",
-        part: AuditPart | None = None,
-        content: Callable[[int], Content] | None = None,
-    ) -> None:
-        """Add an action to the audit log. Within the transaction that does it.
-
-        Args:
-            what: the action.
-            take_id: the recording; None if it concerns no single recording.
-            detail: one more word or number of ours, never what a person wrote.
-            part: the acting part; the one that has opened the library if None.
-            content: of an event of subjects, for its number; see `Journal`.
-        """
-        seq = self._audit.note(self.now(), what, take_id, detail, part, content)
-        if content is not None:
-            self._count("audit", None, self._table_row_mac("audit", seq))
-
-    def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]:
-        """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query."""
-        with self._lock:
-            return self._database.rows(query, values)
 
     def version(self) -> int:
         """The number of changes so far."""
@@ -400,25 +360,6 @@ class Store:
         """Store `content` as the setting `name`. Within a transaction."""
         sealed = self.cipher.encrypt(content, f"settings/{name}")
         self.put("settings", name, sealed)
-
-    def put(self, table: str, *row: object) -> None:
-        """Insert or replace a row of one of `PROVED_TABLES`. Within a transaction."""
-        marks = ", ".join("?" * len(row))
-        before = self._table_row_mac(table, row[0])
-        self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
-        self._count(table, before, self._table_row_mac(table, row[0]))
-
-    def add(self, table: str, *row: object) -> None:
-        """Insert a row of one of `PROVED_TABLES`. Within a transaction. Raises sqlite3.IntegrityError."""
-        marks = ", ".join("?" * len(row))
-        self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
-        self._count(table, None, self._table_row_mac(table, row[0]))
-
-    def drop(self, table: str, key: object) -> None:
-        """Delete a row of one of `PROVED_TABLES`, if it exists. Within a transaction."""
-        before = self._table_row_mac(table, key)
-        self._database.execute(f"DELETE FROM {table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
-        self._count(table, before, None)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
         """A subject's last trajectory, and when it was read; None if there is none."""
@@ -603,14 +544,9 @@ class Store:
         if self._database.in_transaction:  # SQLite may have rolled back itself, on a full disk
             self._database.execute("ROLLBACK")
 
-    def _last_foreign_commit(self) -> int:
-        """A number that changes when another connection writes to the database."""
-        number: int = self._database.execute("PRAGMA data_version").fetchone()[0]
-        return number
-
     def _look_for_foreign_writes(self) -> None:
         """Before a change: if somebody else wrote to the open database, drop foreign triggers and block sending."""
-        commit = self._last_foreign_commit()
+        commit = self.last_foreign_commit()
         if commit == self._seen_commit:
             return
         self._shelf.clear()
@@ -628,25 +564,15 @@ class Store:
         self._look_for_foreign_writes()
         library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
         self._sums = open_sums(self.cipher, library["sums"], library["version"])
-        self._audit.begin_change(library["audit_head"], library["version"])
+        self.log.begin_change(library["audit_head"], library["version"])
         self._database.execute("UPDATE library SET version = version + 1")
 
     def _end_change(self) -> None:
         version = self.version()
-        head = self._audit.end_change(version)
+        head = self.log.end_change(version)
         self._database.execute("UPDATE library SET audit_head = ?", (head,))
         if self._sums is not None:  # foreign sums stay, so that they are detected
             self._database.execute("UPDATE library SET sums = ?", (seal_sums(self.cipher, self._sums, version),))
-
-    def _count(self, table: str, before: object, after: object) -> None:
-        """Update the sum of a table."""
-        if self._sums is not None:
-            move(self._sums, table, before, after)
-
-    def _table_row_mac(self, table: str, key: object) -> bytes | None:
-        columns = PROVED_TABLES[table]
-        rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} WHERE {columns[0]} = ?", (key,))  # noqa: S608
-        return table_row_mac(self.cipher, table, tuple(rows[0])) if rows else None
 
     def _with_progress(self, item: RecordingItem) -> RecordingItem:
         sent, total = self._progress.get(item.take_id, (0, 0))
