@@ -75,7 +75,7 @@ def fill(library: Library, count: int) -> None:
     levels: dict[str, object] = {}
     for _ in range(1 + HERE // 1000):
         rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, now)
-    ResponseCache(store).store(STORED_AS, StoredList(rows, groups, levels, {}, now).to_json())
+    ResponseCache(store).store(STORED_AS, StoredList(rows, groups, levels, now).to_json(), 0)
 
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:

@@ -25,7 +25,7 @@ from vbdesk.outbox.library.encrypted_sqlite import connect
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import lock_library
 from vbdesk.outbox.library.repair import back_up, backup_path
-from vbdesk.outbox.library.response_cache import STORED_COHORT, aggregate_name, trajectory_name
+from vbdesk.outbox.library.response_cache import STORED_COHORT, STORED_WEBHOOK, aggregate_name, trajectory_name
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -164,17 +164,17 @@ def filled(library, new_take, tmp_path):
         )
         entry = library.corrections.move(elsewhere, "ward4-0300", CorrectionReason.WRONG_PERSON)
         library.corrections.advance(entry, CorrectionStep.SETTLED)
-        library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}")
+        library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}", 0)
         for name in (aggregate_name(group_id), trajectory_name(group_id)):
-            library.responses.store(name, b"zqzq-answer" if own else b"{}")
+            library.responses.store(name, b"zqzq-answer" if own else b"{}", 0)
         loose_take(library.recording_folder / f"{new_id()}.take", group_id)
         loose_take(library.damaged.folder / f"{new_id()}.take", group_id)
     stick = tmp_path / "stick"
     stick.mkdir()
     export_bundle(library, OWNER, stick, KeyLock(public_key(MemoryVault(), PROFILE)))
     for name in (STORED_COHORT, "subjects"):
-        library.responses.store(name, json.dumps([SUBJECT, OTHER]).encode())
-    library.responses.store("webhook", b"{}")
+        library.responses.store(name, json.dumps([SUBJECT, OTHER]).encode(), 0)
+    library.responses.store(STORED_WEBHOOK, b"{}", 0)
     with list_by_hand(library.store.folder) as database:
         back_up(database, backup_path(library.store.folder / "library.sqlite", 7), KEY)
     lock_library(library.store.folder).release()
@@ -255,6 +255,26 @@ def test_an_erasure_leaves_of_a_subject_what_the_registry_says(filled):
     assert AuditReader(filled.store.folder, KEY).verify().ok
     filled.close()
     assert on_disk(filled) == set()
+
+
+def test_an_answer_about_several_subjects_from_before_an_erasure_is_not_stored(filled):
+    responses, since = filled.responses, filled.responses.erasures
+    erase_subject(filled, SUBJECT)
+    for name in ("subjects", trajectory_name(SUBJECT), trajectory_name(OTHER)):
+        responses.store(name, b"read before", since)
+    assert responses.read("subjects") is None
+    assert responses.read(trajectory_name(SUBJECT)) is None
+    assert responses.read(trajectory_name(OTHER))[0] == b"read before"
+    responses.store("subjects", b"read afterwards", responses.erasures)
+    assert responses.read("subjects")[0] == b"read afterwards"
+
+
+def test_the_webhook_is_of_no_subject_and_stays(filled):
+    since = filled.responses.erasures
+    erase_subject(filled, SUBJECT)
+    assert filled.responses.read(STORED_WEBHOOK)[0] == b"{}"
+    filled.responses.store(STORED_WEBHOOK, b"another", since)
+    assert filled.responses.read(STORED_WEBHOOK)[0] == b"another"
 
 
 def test_consent_events_stay_with_the_id_and_nothing_else(filled):

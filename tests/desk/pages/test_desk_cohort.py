@@ -180,7 +180,7 @@ def listed(workspace, network, trajectory_answer):
             answer = copy.deepcopy(trajectory_answer) | {"group_id": group_id}
             network.trajectories[group_id] = [answer]
         groups = {group_id: AtService(NOW, 14, 14) for group_id in group_ids}
-        ResponseCache(workspace.library.store).store(STORED_AS, StoredList([], groups, {}, NOW).to_json())
+        ResponseCache(workspace.library.store).store(STORED_AS, StoredList([], groups, {}, NOW).to_json(), 0)
 
     return make
 

@@ -55,7 +55,7 @@ def course(shelf, workspace, trajectory_answer, pulse_job, network):
 def keep(workspace, answer, points, group_id):
     signs = [sign | {"series": sign["series"][: len(points)]} for sign in answer["signs"]]
     changed = {"group_id": group_id, "data_points": points, "signs": signs, "done_job_count": len(points)}
-    workspace.results.store_trajectory(TrajectoryRead.model_validate(answer | changed))
+    workspace.results.store_trajectory(TrajectoryRead.model_validate(answer | changed), 0)
     return answer | changed
 
 

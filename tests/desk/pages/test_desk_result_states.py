@@ -119,7 +119,7 @@ def keep_course(workspace, answer, jobs, series=True):
     points = answer["data_points"][:jobs]
     signs = [sign | {"series": sign["series"][:jobs] if series else []} for sign in answer["signs"]]
     read = TrajectoryRead.model_validate(answer | {"group_id": "a", "data_points": points, "signs": signs})
-    workspace.results.store_trajectory(read)
+    workspace.results.store_trajectory(read, 0)
 
 
 def test_the_first_recording_says_that_there_is_no_baseline_yet(

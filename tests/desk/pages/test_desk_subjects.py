@@ -19,6 +19,7 @@ from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_erasure import erase_subject
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
 
@@ -126,6 +127,54 @@ def test_a_change_while_the_cached_list_is_read_does_not_replace_it(
     qtbot.waitUntil(lambda: names(again) == ["ward4-0172", "ward4-0168"])
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert b"ward4-0168" in kept.read(STORED_AS)[0]
+
+
+def test_a_subject_that_is_erased_while_the_list_is_read_is_not_in_the_cached_list(
+    shelf, network, open_page, workspace, pulse_job, monkeypatch, qtbot
+):
+    take_ids = [shelf.put(name, OutboxState.DONE, job=pulse_job) for name in ("ward4-0172", "ward4-0175")]
+    first, kept = open_page(2), workspace.library.responses
+    for take_id in take_ids:  # its level is known
+        qtbot.waitUntil(lambda: take_id.encode() in (kept.read(STORED_AS) or (b"",))[0])  # noqa: B023
+    first.view_model.leave()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    network.up = False
+    begun, erased, read = threading.Event(), threading.Event(), workspace.library.list
+
+    def late(*which):
+        found = read(*which)
+        if not which:
+            begun.set()
+            assert erased.wait(HANGS_S)
+        return found
+
+    monkeypatch.setattr(workspace.library, "list", late)
+    again = SubjectsPage(workspace.flow)
+    qtbot.addWidget(again)
+    again.opened(None)
+    qtbot.waitUntil(begun.is_set)
+    erase_subject(workspace.library, "ward4-0172")
+    erased.set()
+    qtbot.waitUntil(lambda: names(again) == ["ward4-0175"])
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert b"ward4-0172" not in (kept.read(STORED_AS) or (b"",))[0]
+
+
+def test_a_list_of_the_service_from_before_an_erasure_does_not_bring_the_subject_back(
+    shelf, network, open_page, workspace, pulse_job, qtbot
+):
+    take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    network.add_group("ward4-0172", jobs=1, latest=utc_now())
+    network.add_group("ward4-0168", jobs=38, latest=utc_now() - timedelta(days=2))
+    page, kept = open_page(2), workspace.library.responses
+    qtbot.waitUntil(lambda: take_id.encode() in (kept.read(STORED_AS) or (b"",))[0])
+    erase_subject(workspace.library, "ward4-0172")
+    workspace.sync.library_changed.emit()
+    qtbot.waitUntil(lambda: names(page) == ["ward4-0168"])
+    qtbot.waitUntil(lambda: kept.read(STORED_AS) is not None)
+    stored = kept.read(STORED_AS)[0]
+    assert b"ward4-0172" not in stored
+    assert take_id.encode() not in stored
 
 
 def test_a_cached_list_that_cannot_be_read_is_told_and_the_subjects_are_listed(

@@ -15,8 +15,8 @@ from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.language import message
+from vbdesk.outbox.library.response_cache import STORED_WEBHOOK
 
-_STORED_AS = "webhook"
 _ACCEPTED = range(200, 300)
 
 
@@ -33,7 +33,7 @@ class WebhookRead(Read[tuple[str, datetime]]):
     topics = frozenset({Changed.SETTINGS})
 
     def here(self, context: DeskContext, before: object, task: TaskContext) -> tuple[str, datetime] | None:  # noqa: D102
-        stored = context.library.responses.read(_STORED_AS)
+        stored = context.library.responses.read(STORED_WEBHOOK)
         try:
             return None if stored is None else (_StoredWebhook.model_validate_json(stored[0]).url, stored[1])
         except ValidationError:
@@ -51,7 +51,8 @@ class SetWebhook(Command):
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
         with context.connection.client() as client:
             client.account.set_webhook(self.url, self.secret_key)
-        context.library.responses.store(_STORED_AS, _StoredWebhook(url=self.url).model_dump_json().encode())
+        responses, stored = context.library.responses, _StoredWebhook(url=self.url)
+        responses.store(STORED_WEBHOOK, stored.model_dump_json().encode(), responses.erasures)
         sentence = message("Set. The service reports finished analyses to this address.")
         return Done(sentence, frozenset({Changed.SETTINGS}), found=True)
 

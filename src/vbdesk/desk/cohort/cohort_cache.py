@@ -141,9 +141,8 @@ class CohortCache:
 
     def store(self) -> None:
         """Store all summaries."""
-        with self._reads.without_erasure():
-            summaries, labels = self.known()
-            self._reads.store(STORED_COHORT, to_json(summaries, labels))
+        since = self._reads.erasures
+        self._reads.store(STORED_COHORT, to_json(*self.known()), since)
 
     def _take(self, summary: SubjectSummary | None, labels: Mapping[str, str], since: int) -> None:
         if summary is not None:

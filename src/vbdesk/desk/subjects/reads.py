@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vbdesk.client.errors import ClientError
@@ -21,6 +21,7 @@ from vbdesk.desk.subject_data.subject_list import (
     merged,
     with_stable_order,
 )
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 FRESH = timedelta(minutes=5)
@@ -41,6 +42,7 @@ class SubjectListing:
         seen: those of this listing.
         pages_read, pages: of this listing.
         listed_at: time of the last complete listing.
+        since: see `ResponseCache.erasures`, before it was read.
     """
 
     groups: Mapping[str, AtService]
@@ -48,15 +50,21 @@ class SubjectListing:
     pages_read: int = 0
     pages: int = 1
     listed_at: datetime | None = None
+    since: int = 0
 
     @property
     def complete(self) -> bool:
         """Whether every page was read."""
         return self.pages_read >= self.pages
 
-    def begun_anew(self) -> "SubjectListing":
+    def begun_anew(self, since: int) -> "SubjectListing":
         """Start a new listing; known subjects stay."""
-        return SubjectListing(self.groups, listed_at=self.listed_at)
+        return SubjectListing(self.groups, listed_at=self.listed_at, since=since)
+
+    def without_erased(self, responses: ResponseCache) -> "SubjectListing":
+        """Leave out who was erased since it was read."""
+        left = {key: group for key, group in self.groups.items() if not responses.is_erased(key, self.since)}
+        return self if len(left) == len(self.groups) else replace(self, groups=left)
 
 
 class SubjectsBook:
@@ -81,6 +89,7 @@ class SubjectsBook:
                 return
             self._opened = True
             self._stored = (context.clock.now(), None)
+            since = context.library.responses.erasures
             stored_list = context.library.responses.read(STORED_AS)
             if stored_list is None:
                 return
@@ -89,22 +98,23 @@ class SubjectsBook:
             done = {group_id: group.done_jobs for group_id, group in listed.groups.items()}
             context.results.counts.listed(done, listed.listed_at or stored_list[1], stored=True)
             self.levels |= listed.levels
-            self.listing, self._stored_list = SubjectListing(listed.groups, listed_at=listed.listed_at), listed
+            self.listing = SubjectListing(listed.groups, listed_at=listed.listed_at, since=since)
+            self._stored_list = listed
 
     def take_stored(self) -> StoredList | None:
         """The copy of the session before, once."""
         stored_list, self._stored_list = self._stored_list, None
         return stored_list
 
-    def store(self, context: DeskContext, listing: SubjectListing, rows: list[SubjectRow]) -> None:
-        """Store the list for the next start."""
+    def store(self, context: DeskContext, listing: SubjectListing, rows: list[SubjectRow], since: int) -> None:
+        """Store the list for the next start; see `ResponseCache.store`."""
         stored_at, stored = self._stored
         now = context.clock.now()
-        due = stored is not listing or stored_at is None or now - stored_at >= STORE_EVERY
+        due = stored != listing or stored_at is None or now - stored_at >= STORE_EVERY
         if due and not any(row.unknown_level for row in rows):
             self._stored = (now, listing)
             copy = StoredList(rows, dict(listing.groups), self.levels, listing.listed_at)
-            context.library.responses.store(STORED_AS, copy.to_json())
+            context.library.responses.store(STORED_AS, copy.to_json(), since)
 
 
 @dataclass(frozen=True)
@@ -127,15 +137,17 @@ class SubjectsRead(AskedRead[SubjectsData]):
     def here(self, context: DeskContext, before: SubjectsData | None, task: TaskContext) -> SubjectsData:  # noqa: D102
         book, library = self.book, context.library
         book.open(context)
-        stored_list, listing = book.take_stored(), book.listing
+        since = library.responses.erasures
+        stored_list, listing = book.take_stored(), book.listing.without_erased(library.responses)
         if stored_list is not None:
             return SubjectsData(tuple(stored_list.rows), listing)
         notes = library.subject_notes
         newest = context.results.newest_listed({key: group.latest for key, group in listing.groups.items()})
         groups = {key: group._replace(latest=newest[key]) for key, group in listing.groups.items()}
-        counts, now = context.results.counts.all(), context.clock.now()
-        rows = merged(library.list(), groups, notes.all(), notes.unread(), book.levels, counts, now)
-        book.store(context, listing, rows)
+        counts, now, items = context.results.counts.all(), context.clock.now(), library.list()
+        book.levels = {item.take_id: book.levels[item.take_id] for item in items if item.take_id in book.levels}
+        rows = merged(items, groups, notes.all(), notes.unread(), book.levels, counts, now)
+        book.store(context, listing, rows, since)
         return SubjectsData(
             tuple(with_stable_order(rows, () if before is None else before.rows)), listing, complete=True
         )
@@ -144,12 +156,13 @@ class SubjectsRead(AskedRead[SubjectsData]):
         """Read the next pages within the request limit; what was read stays if one fails."""
         book, budget = self.book, context.connection.budget
         book.open(context)
-        before, at = book.listing, book.listing.listed_at
-        if before.complete and at is not None and context.clock.now() - at < FRESH and not book.wanted:
+        since = context.library.responses.erasures
+        before, at, old = book.listing, book.listing.listed_at, book.wanted or book.listing.since != since
+        if before.complete and at is not None and context.clock.now() - at < FRESH and not old:
             return Asked(stored=False)
-        book.wanted = False
+        book.wanted, before = False, before.without_erased(context.library.responses)
         if before.complete:
-            before = before.begun_anew()
+            before = before.begun_anew(since)
         elif before.pages_read and not has_room(budget):
             return Asked(ask_again_s=_CHECK_INTERVAL_S, stored=False)
         groups, seen = dict(before.groups), set(before.seen)
@@ -168,10 +181,10 @@ class SubjectsRead(AskedRead[SubjectsData]):
             if read == before.pages_read:
                 raise
         if read < pages:
-            book.listing = SubjectListing(groups, frozenset(seen), read, pages, before.listed_at)
+            book.listing = SubjectListing(groups, frozenset(seen), read, pages, before.listed_at, since)
             return Asked(ask_again_s=_CHECK_INTERVAL_S)
         left = {key: group for key, group in groups.items() if key in seen}  # others were deleted at the service
-        book.listing = SubjectListing(left, frozenset(seen), read, pages, context.clock.now())
+        book.listing = SubjectListing(left, frozenset(seen), read, pages, context.clock.now(), since)
         return Asked()
 
     def moves(self, value: SubjectsData) -> bool:  # noqa: D102

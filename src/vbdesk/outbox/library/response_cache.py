@@ -1,7 +1,6 @@
 """Encrypted cache of the service's answers, so that a page shows them at once, with their age."""
 
 import zlib
-from contextlib import AbstractContextManager
 from datetime import datetime
 
 from vbdesk.outbox.library.column_encryption import InvalidTag
@@ -9,6 +8,9 @@ from vbdesk.outbox.library.store import Store
 
 STORED_COHORT = "cohort"
 """The name of the summaries of all subjects."""
+
+STORED_WEBHOOK = "webhook"
+"""The one name that is about no subject: no erasure deletes it."""
 
 
 class ResponseCache:
@@ -29,11 +31,18 @@ class ResponseCache:
         except (InvalidTag, TypeError, ValueError, zlib.error):
             return None
 
-    def store(self, name: str, body: bytes) -> None:
-        """Store `body` as `name`. Subscribers are not notified: no recording changes."""
+    def store(self, name: str, body: bytes, since: int) -> None:
+        """Store `body` as `name`. Subscribers are not notified: no recording changes.
+
+        Nothing happens if a subject that it is about was erased since `erasures` was `since`; an answer about several
+        may be about any. `since` is read before the answer is asked for.
+        """
         read_at = self._store.now()
         sealed = self._store.cipher.encrypt(zlib.compress(body, 1), _place(name, read_at))
         with self._store.changing_silently() as database:
+            about = name.partition("/")[2]
+            if self.is_erased(about, since) if about else self._erasures[since:] and name != STORED_WEBHOOK:
+                return
             database.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (name, read_at, sealed))
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
@@ -45,10 +54,13 @@ class ResponseCache:
         rows = self._store.rows("SELECT group_id, read_at FROM trajectories")
         return {row["group_id"]: datetime.fromisoformat(row["read_at"]) for row in rows}
 
-    def keep_trajectory(self, group_id: str, body: bytes) -> None:
-        """Store a subject's trajectory. Subscribers are not notified."""
+    def keep_trajectory(self, group_id: str, body: bytes, since: int) -> bool:
+        """Store a subject's trajectory as in `store`; returns whether it was stored."""
         with self._store.changing_silently():
+            if self.is_erased(group_id, since):
+                return False
             self._store.keep_trajectory(group_id, body)
+            return True
 
     def erase_subject(self, group_id: str) -> None:
         """Delete every answer about a subject, and those about several subjects: they are made again without it.
@@ -59,22 +71,18 @@ class ResponseCache:
         self._store.forget_trajectory(group_id)
         with self._store.changing_silently() as database:
             about = "substr(name, instr(name, '/') + 1)"  # the whole name if it has no slash
-            database.execute(f"DELETE FROM reads WHERE {about} IN (name, ?)", (group_id,))  # noqa: S608
-
-    def without_erasure(self) -> AbstractContextManager[None]:
-        """Keep erasures out until the end."""
-        return self._store.reading()
+            database.execute(
+                f"DELETE FROM reads WHERE {about} IN (name, ?) AND name != ?",  # noqa: S608
+                (group_id, STORED_WEBHOOK),
+            )
 
     @property
     def erasures(self) -> int:
-        """How many subjects were erased so far: to be read before an answer is asked for, see `is_erased`."""
+        """How many subjects were erased so far: to be read before an answer is asked for, see `store`."""
         return len(self._erasures)
 
     def is_erased(self, group_id: str, since: int) -> bool:
-        """Whether a subject was erased since `erasures` was `since`: then an answer about it must not be stored.
-
-        Ask it and store the answer within one `without_erasure`.
-        """
+        """Whether a subject was erased since `erasures` was `since`: an answer from before must not be shown."""
         return group_id in self._erasures[since:]
 
 

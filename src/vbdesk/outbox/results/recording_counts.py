@@ -45,11 +45,11 @@ class RecordingCounts:
                 if known is None or not stored:
                     self._listed[group_id] = (done, at)
 
-    def store(self, read: TrajectoryRead) -> None:
-        """Store what a new trajectory says, so that no list has to read the whole of it."""
+    def store(self, read: TrajectoryRead, since: int) -> None:
+        """Store what a new trajectory says, so that no list has to read the whole of it; see `ResponseCache.store`."""
         jobs = [point.job_id for point in read.data_points]
         body = json.dumps({"jobs": jobs, "done": read.done_job_count})
-        self._library.responses.store(trajectory_name(read.group_id), body.encode())
+        self._library.responses.store(trajectory_name(read.group_id), body.encode(), since)
         with self._lock:
             self._trajectories.pop(read.group_id, None)
 
@@ -123,15 +123,15 @@ class RecordingCounts:
         if response is not None and response[1] >= read_at:
             document = json.loads(response[0])
             return _TrajectoryJobs(read_at, frozenset(document["jobs"]), document["done"])
-        with self._library.responses.without_erasure():
-            stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
-            try:
-                read = None if stored is None else TrajectoryRead.model_validate_json(stored[0])
-            except ValueError:
-                return None
-            if read is None:
-                return None
-            self.store(read)
+        since = self._library.responses.erasures
+        stored = self._library.responses.trajectory(group_id)  # of an earlier version of vbdesk
+        try:
+            read = None if stored is None else TrajectoryRead.model_validate_json(stored[0])
+        except ValueError:
+            return None
+        if read is None:
+            return None
+        self.store(read, since)
         return _TrajectoryJobs(read_at, frozenset(point.job_id for point in read.data_points), read.done_job_count)
 
 

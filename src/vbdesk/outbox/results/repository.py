@@ -188,16 +188,15 @@ class ResultRepository:
         """See `ResponseCache.erasures`."""
         return self._responses.erasures
 
-    def store_trajectory(self, read: TrajectoryRead, since: int | None = None) -> None:
+    def store_trajectory(self, read: TrajectoryRead, since: int) -> None:
         """Store a trajectory, and call the subscribers.
 
         Nothing happens if the subject was erased since `erasures` was `since`.
         """
-        with self._responses.without_erasure():
-            if since is not None and self._responses.is_erased(read.group_id, since):
+        with self._library.store.reading():
+            if not self._responses.keep_trajectory(read.group_id, _body(read), since):
                 return
-            self._responses.keep_trajectory(read.group_id, _body(read))
-            self.counts.store(read)
+            self.counts.store(read, since)
         for callback in tuple(self._subscribers):
             callback(read.group_id)
 
@@ -208,9 +207,7 @@ class ResultRepository:
 
     def store_aggregate(self, read: AggregateRead, since: int) -> None:
         """Store an aggregate, unless the subject was erased since `erasures` was `since`."""
-        with self._responses.without_erasure():
-            if not self._responses.is_erased(read.group_id, since):
-                self._responses.store(aggregate_name(read.group_id), _body(read))
+        self._responses.store(aggregate_name(read.group_id), _body(read), since)
 
 
 class ResultReader:
