@@ -86,17 +86,17 @@ LONG = (
 def pytest_collection_modifyitems(items):
     """Begin with the longest tests, or one process may end with them while the others have nothing to do.
 
-    Each process of pytest-xdist begins with an equal part of the list.
+    Each process of pytest-xdist begins with an equal part of the list. The first two have the longest tests, which wait
+    most of their time, for other processes and the disk; meanwhile the others use the processors.
     """
     items.sort(key=lambda item: next((n for n, first in enumerate(FIRST) if item.nodeid.startswith(first)), len(FIRST)))
-    others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
-    if others < 1:
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes < 2:
         return
-    size, long = len(items) / (others + 1), [item for item in items if item.nodeid.startswith(LONG)]
-    items[:] = [item for item in items if not item.nodeid.startswith(LONG)]
-    for other in range(others):
-        begin = round(size * (other + 1))
-        items[begin:begin] = long[other::others]
+    long = [item for item in items if item.nodeid.startswith(LONG)]
+    others = [item for item in items if not item.nodeid.startswith(LONG)]
+    second = round(len(items) / processes)
+    items[:] = [*others[:second], *long, *others[second:]]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ RIG = Path(__file__).parent / "rig"
 PROGRAM = "vbdesk"
 START_UP_S = 3.0
 LOOK_EVERY_S = 0.2
+PRESS_AGAIN_S = 20.0
 
 
 class Desktop:
@@ -56,9 +57,24 @@ class Desktop:
 
     def stop(self) -> int:
         """Close the window as its owner would and return the exit status."""
+        program = self._program
+        assert program is not None
+        while True:
+            patience.until(lambda: program.poll() is not None or self._has_focus(), "the window to have the focus")
+            if program.poll() is None:
+                subprocess.run(["xdotool", "key", "alt+F4"], check=True)
+            try:
+                return program.wait(min(PRESS_AGAIN_S, seconds_left()))
+            except subprocess.TimeoutExpired:  # the key was lost while the focus moved from a dialog to the window
+                if not seconds_left():
+                    raise
+
+    def _has_focus(self) -> bool:
         assert self._program is not None
-        subprocess.run(["xdotool", "key", "alt+F4"], check=True)
-        return self._program.wait(seconds_left())
+        found = subprocess.run(
+            ["xdotool", "getwindowfocus", "getwindowpid"], capture_output=True, text=True, check=False
+        )
+        return found.stdout.strip() == str(self._program.pid)
 
     def fill_disk_at(self, file_bytes: int) -> None:
         """Let no file of the program grow beyond this, as if the disk were full then."""
