@@ -466,10 +466,6 @@ NAME_OF_ID = re.compile(r"(_id|recording|token|asked\w*)$")
 FILES_THAT_START_WORK = {
     "playback.py",
     "record/view_model.py",
-    "shell/app.py",
-    "shell/local_service.py",
-    "shell/smoke_test.py",
-    "shell/workspace.py",
 }
 GUARDS_OF_LATE_ANSWERS = {
     "shell/main_window.py": 1,

@@ -29,6 +29,8 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.compare.page import ComparePage
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.result.page import ResultPage
@@ -86,7 +88,7 @@ def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
     )
     ports.keyring.set(PROFILE.api_key_name, "a-key")
     library = LockedLibrary(PROFILE, ports.library_dir(PROFILE.profile_id), ports.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports)
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), ProgramFlow(ProgramContext(ports), tasks))
 
 
 def opening(

@@ -30,6 +30,8 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import STORED_COHORT
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
@@ -98,7 +100,7 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     fill(library, count)
     library.close()
     library = LockedLibrary(PROFILE, place, ports.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports)
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), ProgramFlow(ProgramContext(ports), tasks))
 
 
 def _no_transport() -> object:

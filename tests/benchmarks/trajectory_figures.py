@@ -31,6 +31,8 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
@@ -160,7 +162,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
     profile = Profile("p1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
     vault.set(profile.api_key_name, "key")
     tasks, library = TaskOwner(), Library(folder / "library", bytes(range(32)))
-    workspace = Workspace(profile, library, open_budget(profile, library), tasks, ports)
+    workspace = Workspace(profile, library, open_budget(profile, library), ProgramFlow(ProgramContext(ports), tasks))
     body = read_of(recordings, 1).model_dump_json(by_alias=True)
     page = SubjectPage(workspace.flow)
     page.resize(1080, 768)

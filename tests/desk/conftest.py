@@ -295,11 +295,11 @@ def profile() -> Profile:
 
 
 @pytest.fixture
-def workspace(ports, profile, tasks, qtbot):
+def workspace(ports, profile, tasks, program, qtbot):
     """An open profile with an empty library; its sync worker does not run."""
     ports.keyring.set(profile.api_key_name, "right-key")
     library = open_library(profile, ports)
-    opened = Workspace(profile, library, open_budget(profile, library), tasks, ports)
+    opened = Workspace(profile, library, open_budget(profile, library), program)
     yield opened
     qtbot.waitUntil(lambda: not tasks.busy)
     opened.close()

@@ -73,8 +73,7 @@ ALLOWED = {
     ("feature.py", "feature_imported"): "a part of an import: PySide looks at the source of every module",
     ("desk/flow/tasks.py", "join"): "called when the work of the task has ended and only the end of its thread is left",
     ("desk/shell/shipped_files.py", "load_shipped_files"): "called before the window is made",
-    ("desk/shell/app.py", "_known"): "asks the vault of the session, which is in memory",
-    ("desk/shell/app.py", "_close_at_the_end"): "the desk ends; nobody uses its window any more",
+    ("desk/shell/app.py", "_on_all_ended"): "the desk ends; nobody uses its window any more",
 }
 """Calls that may be made on the GUI thread: file and function of a frame on the stack, and why."""
 IMPORTING = "<frozen importlib"  # a page is imported when it is first opened; Python reads its files once

@@ -17,6 +17,7 @@ from vbdesk.desk.shell.workspace import open_library
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 
@@ -135,13 +136,14 @@ def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open
     kept = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     lost = setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "session")
     ports.session_vault.delete(lost.api_key_name)
-    setup.use(kept.profile_id)
+    store = ProfileStore(ports.config_dir)
+    store.use(kept.profile_id)
     desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     desk.workspace.navigator.open("profile", lost.profile_id)
     qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.text())
     assert desk.workspace.profile == kept
-    qtbot.waitUntil(lambda: setup.current()[0] == kept)
+    qtbot.waitUntil(lambda: store.current() == kept)
 
 
 class SlowMicrophone(FileMicrophone):
@@ -181,7 +183,56 @@ def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk,
     desk._open(second)
     desk._open(first)
     qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
-    qtbot.waitUntil(lambda: not desk._tasks.busy)
+    qtbot.waitUntil(lambda: not desk.program.tasks.busy)
     assert desk.workspace.profile == first
     assert desk.window.notice.text() == ""
     open_library(second, ports).close()  # nobody holds it any more
+
+
+class SlowVault(MemoryVault):
+    """A keyring that takes its time to give one secret."""
+
+    def __init__(self):
+        super().__init__()
+        self.slow_name, self.asked, self.go_on = "", threading.Event(), threading.Event()
+
+    def get(self, name):
+        if name == self.slow_name:
+            self.asked.set()
+            self.go_on.wait(HANGS_S)
+        return super().get(name)
+
+
+def test_a_profile_that_opens_late_is_not_shown_in_place_of_the_next_one_and_its_library_is_closed(
+    qtbot, open_desk, ports
+):
+    vault = SlowVault()
+    ports = replace(ports, keyring=vault)
+    setup = Setup(ports)
+    first = setup.make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    second = setup.make_service(ServiceAddress("https://voice.example", "acc-2", "right-key"), "keyring")
+    vault.slow_name = second.library_key_name
+    desk = open_desk(ports)
+    qtbot.waitUntil(vault.asked.is_set)
+    desk.window.profile_wanted.emit(first.profile_id)
+    running = desk.program.tasks._tasks
+    qtbot.waitUntil(lambda: [task._thread.name for task in running if task.alive()].count("OpenProfile") == 2)
+    assert desk.workspace is None
+    vault.go_on.set()
+    qtbot.waitUntil(lambda: desk.workspace is not None)
+    assert desk.workspace.profile == first
+    qtbot.waitUntil(lambda: not desk.program.tasks.busy)
+    assert desk.workspace.profile == first
+    open_library(second, ports).close()  # nobody holds it any more
+
+
+def test_closing_while_a_blocked_profile_is_retried_waits_for_nothing(qtbot, open_desk, ports):
+    profile = Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    held = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
+    desk = open_desk(ports)
+    qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.text())
+    qtbot.waitUntil(lambda: desk.program.tasks.busy)
+    with qtbot.waitSignal(desk.ended):
+        desk.window.close()
+    assert not desk.program.tasks.busy, "the pause before the next try has ended"
+    held.close()

@@ -282,7 +282,7 @@ def test_no_page_and_no_sentence_shows_a_key_in_a_file_or_log(qtbot, open_desk, 
 def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     qtbot, open_desk, ports, local_service, monkeypatch
 ):
-    monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 20)
+    monkeypatch.setattr("vbdesk.desk.shell.local_service._EncryptionRead.refresh_every_s", 0.02)
     local_service.state = LocalEncryption.UNKNOWN
     Setup(ports).make_local()
     ServiceKeys(ports).recovery_was_offered()
@@ -312,8 +312,8 @@ def test_a_service_that_does_not_encrypt_is_plainly_said_so():
     assert window_status.encrypted_text(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
 
 
-def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, local_service, monkeypatch):
-    monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 10)
+def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, program, local_service, monkeypatch):
+    monkeypatch.setattr("vbdesk.desk.shell.local_service._EncryptionRead.refresh_every_s", 0.01)
     asked = []
     states = [LocalEncryption.UNDER_WAY, LocalEncryption.UNDER_WAY, LocalEncryption.COMPLETE]
 
@@ -322,12 +322,12 @@ def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, lo
         return asked[-1]
 
     monkeypatch.setattr(local_service, "encryption", encryption)
-    keeper = LocalServiceProcess(local_service, tasks)
+    keeper = LocalServiceProcess(local_service, program)
     told = []
     keeper.encryption_changed.connect(told.append)
     keeper.start()
     qtbot.waitUntil(lambda: told == [LocalEncryption.UNDER_WAY, LocalEncryption.COMPLETE])
-    assert not keeper._encrypting.isActive()
+    assert not any(entry._refresh_timer.isActive() for entry in program.reads._entries.values())
     assert asked == states
     keeper.ask_to_stop()
     qtbot.waitUntil(lambda: not keeper.alive())

@@ -8,7 +8,7 @@ from patience import HANGS_S
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
-from vbdesk.desk.shell import app, window_status
+from vbdesk.desk.shell import profile_opening, window_status
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.shell.workspace import open_library
 from vbdesk.desk.ui.theme import app_theme
@@ -52,7 +52,7 @@ def test_a_window_that_closes_while_a_library_is_opened_closes_the_library(qtbot
         assert closing.wait(HANGS_S)
         return open_library(profile, ports)
 
-    monkeypatch.setattr(app, "open_library", slow)
+    monkeypatch.setattr(profile_opening, "open_library", slow)
     desk = open_desk(ports)
     qtbot.waitUntil(begun.is_set)
     with qtbot.waitSignal(desk.ended):
@@ -111,7 +111,7 @@ def test_closing_stops_the_local_service(qtbot, open_desk, ports, local_service)
     qtbot.waitUntil(lambda: local_service.starts == 1)
     with qtbot.waitSignal(desk.ended):
         desk.window.close()
-    assert not desk._tasks.busy, "it waited until all had ended, and nothing was given up"
+    assert not desk.program.tasks.busy, "it waited until all had ended, and nothing was given up"
     assert local_service.stopped
 
 
@@ -124,8 +124,8 @@ def test_a_narrow_window_keeps_icons_with_tooltips(qtbot, open_desk, ports):
     assert desk.window.sidebar.entry("record").toolTip() == "Record"
 
 
-def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service):
-    keeper = LocalServiceProcess(local_service, tasks)
+def test_a_local_service_that_ends_is_started_again(qtbot, program, local_service):
+    keeper = LocalServiceProcess(local_service, program)
     with qtbot.waitSignal(keeper.ready) as first:
         keeper.start()
     local_service.exit_status = 1

@@ -49,6 +49,8 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
+from vbdesk.desk.flow.context import ProgramContext
+from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.ports import DeskPorts
@@ -182,7 +184,7 @@ class Page:
             network=UnknownNetwork,
         )
         budget = open_budget(profile, laptop.library)
-        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, ports)
+        self._workspace = Workspace(profile, laptop.library, budget, ProgramFlow(ProgramContext(ports), self._tasks))
         self._shown = OutboxViewModel(self._workspace.flow)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)

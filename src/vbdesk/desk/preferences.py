@@ -135,6 +135,12 @@ class ChangePreferences(Command):
         return Done(touched=frozenset({Changed.SETTINGS}))
 
 
+class StoreWindowPlace(ChangePreferences):
+    """Save size and place of the window for the next session, whatever else is being done."""
+
+    beside = True
+
+
 def _text_size(found: Any) -> int | None:
     if found is not None and not LEAST_SCALE <= int(found) / 100 <= LARGEST_SCALE:
         raise ValueError(found)

@@ -45,20 +45,11 @@ class ConnectionTest:
 
 
 class Setup:
-    """Makes and chooses profiles. Every method blocks: call it in a task."""
+    """Makes profiles. Every method blocks: call it in a task."""
 
     def __init__(self, ports: DeskPorts) -> None:
         self._ports = ports
         self._profiles = ProfileStore(ports.config_dir)
-
-    def current(self) -> tuple[Profile | None, list[Profile]]:
-        """The profile in use, and all of them. Raises ProfilesUnreadable."""
-        return self._profiles.current(), self._profiles.all()
-
-    def use(self, profile_id: str) -> tuple[Profile | None, list[Profile]]:
-        """Make a profile the current one. Raises ProfilesUnreadable."""
-        self._profiles.use(profile_id)
-        return self.current()
 
     def make_local(self, passphrase: str | None = None) -> Profile:
         """Make key, account and profile for the local service.

@@ -23,15 +23,15 @@ class ProgramFlow(QObject):
         ports: everything beyond the process.
         reads: shared by all pages.
         commands: the one writer.
-        tasks: the owner of all tasks.
+        tasks: the owner of all tasks; its own if none is given.
     """
 
-    def __init__(self, context: ProgramContext, tasks: TaskOwner, parent: QObject | None = None) -> None:
+    def __init__(self, context: ProgramContext, tasks: TaskOwner | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.ports, self.tasks = context.ports, tasks
+        self.ports, self.tasks = context.ports, tasks or TaskOwner(self)
         given = cast(DeskContext, context)  # what is read and done without a profile takes a ProgramContext
-        self.reads = Reads(given, tasks, self)
-        self.commands = Commands(given, tasks, self.reads, self)
+        self.reads = Reads(given, self.tasks, self)
+        self.commands = Commands(given, self.tasks, self.reads, self)
 
     def screen(self, parent: QObject) -> Screen:
         """A screen of a page, which shows nothing yet."""

@@ -115,6 +115,18 @@ class TaskContext:
         if self.cancelled:
             raise TaskCancelled
 
+    def wait(self, seconds: float) -> None:
+        """Wait; raises TaskCancelled as soon as the task has to stop."""
+        if self._task.stop_asked.wait(seconds):
+            raise TaskCancelled
+
+    def wait_for(self, parts: Iterable["Stoppable"]) -> None:
+        """Wait until parts that were asked to stop have stopped, as long as closing does; raises as `wait` does."""
+        deadline = time.monotonic() + CLOSING_TIMEOUT_S
+        self.check()
+        while any(part.alive() for part in parts) and time.monotonic() < deadline:
+            self.wait(_CLOSING_POLL_MS / 1000)
+
     def progress(self, done: int, total: int = 0, text: str = "") -> None:
         """Report progress; at most ten reports a second arrive, and always the last and those of unknown length."""
         now = time.monotonic()

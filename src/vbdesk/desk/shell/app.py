@@ -4,38 +4,44 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.client import Credentials, RequestBudget
+from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.page import FirstStartPage
-from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.flow.commands import CommandOutcome, Done
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
-from vbdesk.desk.flow.tasks import Failure, SerialTasks, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import Failure, delete_after
 from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.locking.app_lock import AppLock
-from vbdesk.desk.locking.service_keys import ServiceKeys
 from vbdesk.desk.locking.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.desk.preferences import Preferences, PreferenceStore
+from vbdesk.desk.preferences import Preferences, PreferenceStore, StoreWindowPlace
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.application import DeskApplication
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
-from vbdesk.desk.shell.imports_ahead import import_ahead
+from vbdesk.desk.shell.imports_ahead import ImportAhead
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.one_desk import claimed
+from vbdesk.desk.shell.profile_opening import (
+    ChooseProfile,
+    LibrarySlot,
+    OpenedProfile,
+    OpenProfile,
+    ProfileChoice,
+)
 from vbdesk.desk.shell.reading_language import ReadingLanguage, begin_reading, show_in
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.window_keys import WindowKeys
 from vbdesk.desk.shell.window_place import place_in_view
-from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
+from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.next_turn import in_next_turn
 from vbdesk.desk.ui.notice import NoticeAction, Tone, close_action
@@ -43,8 +49,7 @@ from vbdesk.desk.ui.routes import page_of_file
 from vbdesk.desk.ui.theme import Theme, app_theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
-from vbdesk.language import _, current, formats
-from vbdesk.outbox.library.library import Library
+from vbdesk.language import _, current
 from vbdesk.outbox.library.opening import LibraryInUse
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
 from vbdesk.outbox.profiles.service_key import AppLocked, PassphraseNeeded, ServiceKeyMissing
@@ -53,7 +58,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 _SIZE = (1280, 800)
 _SIGNAL_INTERVAL_MS = 300
 _GIVE_WAY_S = 0.0005  # workers yield to the GUI thread after this long; Python's default of 5 ms adds up to stalls
-_OPEN_RETRY_MS = 2000  # while the keyring or another program blocks a profile
+_OPEN_RETRY_S = 2.0  # while the keyring or another program blocks a profile
 
 
 class Desk(QObject):
@@ -77,28 +82,22 @@ class Desk(QObject):
         load_shipped_files()
         self._ports = ports
         self._wanted_name, self._first_page = profile_name, first_page
-        self._setup = Setup(ports)
-        self._keys = ServiceKeys(ports)
-        self._tasks = TaskOwner(self)
-        self._program = ProgramFlow(ProgramContext(ports), self._tasks, self)
-        self._switching = TaskOwner(self)
-        self._libraries = SerialTasks(self._tasks, self)
+        self.program = ProgramFlow(ProgramContext(ports), parent=self)
+        self._screen, self._opening = self.program.screen(self), self.program.screen(self)
+        self._screen.ended.connect(self._on_ended)
+        self._opening.ended.connect(self._on_ended)
+        self._slot = LibrarySlot()
         self._profiles: list[Profile] = []
-        self._next: Profile | None = None
-        self._retry_timer = QTimer(self)
-        self._retry_timer.setSingleShot(True)
-        self._retry_timer.setInterval(_OPEN_RETRY_MS)
-        self._retry_timer.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
         self._tries = WrongTries(ports.clock)
-        self.lock = AppLock(self._program, self)
+        self.lock = AppLock(self.program, self)
         self.lock.locked.connect(self._show_lock)
         self.lock.released.connect(self._on_released)
         self.lock.recovery_due.connect(self._show_recovery_key)
         self.lock.changed.connect(self._show_missing_lock)
         self._lock_page: LockPage | None = None
         self._unseen_recovery_key: str | None = None
-        self.reading = ReadingLanguage(self._program, "" if chosen is None else chosen.reading_language)
+        self.reading = ReadingLanguage(self.program, "" if chosen is None else chosen.reading_language)
         self.reading.changed.connect(self._show_language)
         self.reading.failed.connect(self._on_language_failed)
         self._input = InputWatch(self)
@@ -126,7 +125,7 @@ class Desk(QObject):
         """Show the window and open the current profile, or the first start if there is none."""
         self.window.show()
         self._input.follow(self.window.windowHandle())
-        self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
+        self._screen.do(ChooseProfile(self._wanted_name))
 
     @Slot(str)
     def open_file(self, path: str) -> None:
@@ -152,7 +151,7 @@ class Desk(QObject):
 
     def _help_window(self) -> HelpWindow:
         if self._help is None:
-            self._help = HelpWindow(self._program, self.window)
+            self._help = HelpWindow(self.program, self.window)
         return self._help
 
     @Slot()
@@ -177,7 +176,7 @@ class Desk(QObject):
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
-        model = FirstStartViewModel(self._program)
+        model = FirstStartViewModel(self.program)
         model.opened.connect(self._on_profile_made)
         page = FirstStartPage(
             model,
@@ -192,34 +191,28 @@ class Desk(QObject):
             self.window.show_no_profile(_("No profile yet"), "info")
         return page
 
-    def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
-        formats.load()
-        current, profiles = self._setup.current()
-        for profile in profiles:
-            if self._wanted_name in (profile.name, profile.profile_id):
-                return self._setup.use(profile.profile_id)
-        return current, profiles
-
     @Slot(object)
-    def _on_profiles(self, found: tuple[Profile | None, list[Profile]]) -> None:
-        current, self._profiles = found
-        if current is None:
+    def _on_ended(self, outcome: CommandOutcome) -> None:
+        match outcome:
+            case CommandOutcome(OpenProfile(profile), Done(found=OpenedProfile() as opened)):
+                self._on_opened(profile, opened)
+            case CommandOutcome(OpenProfile(profile), _, Failure() as failure):
+                self._on_not_opened(profile, failure)
+            case CommandOutcome(failure=Failure()):
+                self.window.notice.say(Tone.FAIL, outcome.sentence)
+            case CommandOutcome(done=Done(found=ProfileChoice() as choice)):
+                self._on_choice(choice)
+
+    def _on_choice(self, choice: ProfileChoice) -> None:
+        self._profiles = choice.profiles
+        if choice.chosen is None:
             self._show_first_start()
-        elif current.secrets != "session" or self._known(current):
-            self._open(current)
+        elif not choice.lost:
+            self._open(choice.chosen)
         elif self.workspace is None:
-            self._show_first_start().banner.say(Tone.INFO, _lost(current))
+            self._show_first_start().banner.say(Tone.INFO, _lost(choice.chosen))
         else:
-            self.window.notice.say(Tone.WARN, _lost(current))
-            self._tasks.start(self._stay, failed=self._on_failed, name="profiles")
-
-    def _stay(self, context: TaskContext) -> None:
-        if self.workspace is not None:
-            self._setup.use(self.workspace.profile.profile_id)
-
-    def _known(self, profile: Profile) -> bool:
-        """Whether the session's vault has the profile's key: it keeps it until the program ends."""
-        return self._ports.session_vault.get(profile.api_key_name) is not None
+            self.window.notice.say(Tone.WARN, _lost(choice.chosen))
 
     @Slot(object)
     def _on_profile_made(self, profile: Profile) -> None:
@@ -228,98 +221,63 @@ class Desk(QObject):
 
     @Slot(str)
     def _use_profile(self, profile_id: str) -> None:
-        self._tasks.start(lambda context: self._setup.use(profile_id), self._on_profiles, self._on_failed)
+        self._screen.do(ChooseProfile(profile_id))
 
     def _open(self, profile: Profile) -> None:
-        """Open a profile after the open one has closed its library."""
-        self._next = profile
-        if self.workspace is None:
-            self._open_next()
-            return
-        self._switching = TaskOwner(self)
-        self._switching.all_ended.connect(self._on_old_workspace_ended)
-        self._switching.close(*self.window.running_parts(), *self.workspace.running_parts())
-
-    @Slot()
-    def _on_old_workspace_ended(self) -> None:
-        if self.workspace is None:
-            self._open_next()
-            return
-        library = self.workspace.leave()
-        self.workspace.deleteLater()
-        self.workspace = None
-        self._libraries.run(lambda context: library.close(), failed=self._on_failed, name="close-library")
-        self._open_next()
-
-    @Slot()
-    def _open_next(self) -> None:
-        profile = self._next
-        if profile is not None and self.workspace is None:
-            self._libraries.run(
-                lambda context: _opened(profile, self._ports, self._keys, context),
-                self._on_library,
-                self._on_not_opened,
-                name="open-library",
-            )
-
-    @Slot(object)
-    def _on_not_opened(self, failure: Failure) -> None:
-        """Show why, and retry automatically until the keyring is open or the other program has ended."""
+        """Open a profile as soon as the open one has stopped; what was being opened is not shown any more."""
+        self._opening.stop()
         if self.workspace is not None:
-            return
-        if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
-            self._ask_for_key(failure)
-            return
-        self.window.notice.say(Tone.WARN, failure.sentence, NoticeAction(_("Try again"), self._open_now, stays=True))
-        if isinstance(failure.error, VaultError | LibraryInUse):
-            self._retry_timer.start()
+            parts = [*self.window.running_parts(), *self.workspace.running_parts()]
+            self.workspace.leave()
+            delete_after(self.workspace, parts)
+            self._slot.retired = parts
+            self.workspace = None
+        self._opening.do(OpenProfile(profile, self._slot))
 
-    def _ask_for_key(self, failure: Failure) -> None:
+    def _on_not_opened(self, profile: Profile, failure: Failure) -> None:
+        """Show why, and retry automatically until the keyring is open or the other program has ended."""
+        if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
+            self._ask_for_key(profile, failure)
+            return
+        again = partial(self._open_now, profile)
+        self.window.notice.say(Tone.WARN, failure.sentence, NoticeAction(_("Try again"), again, stays=True))
+        if isinstance(failure.error, VaultError | LibraryInUse):
+            self._opening.do(OpenProfile(profile, self._slot, _OPEN_RETRY_S))
+
+    def _ask_for_key(self, profile: Profile, failure: Failure) -> None:
         """Ask the user to unlock the key of this computer, then open the profile."""
         with_passphrase = isinstance(failure.error, PassphraseNeeded)
-        model = UnlockViewModel(self._program, failure.sentence, self._tries, with_passphrase=with_passphrase)
-        others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
+        model = UnlockViewModel(self.program, failure.sentence, self._tries, with_passphrase=with_passphrase)
+        others = [other for other in self._profiles if other.kind != profile.kind]
         if isinstance(failure.error, AppLocked):
             others = []
         page = UnlockPage(model, others)
-        model.opened.connect(self._on_unlocked)
-        page.try_again_wanted.connect(self._on_unlocked)
+        unlocked = partial(self._on_unlocked, profile.profile_id)
+        model.opened.connect(unlocked)
+        page.try_again_wanted.connect(unlocked)
         page.profile_wanted.connect(self._use_profile)
         self.window.notice.clear()
         self.window.show_alone(page)
         self.window.show_no_profile(_("Locked"), "lock")
 
-    @Slot()
-    def _on_unlocked(self) -> None:
+    def _on_unlocked(self, profile_id: str) -> None:
         """Read the profile again, since a recovery may have changed where its keys are."""
-        if self._next is not None:
-            self.window.show_no_profile(_("Opening the profile"), "clock")
-            self._ports.keyring.allow_prompt()
-            self._use_profile(self._next.profile_id)
+        self.window.show_no_profile(_("Opening the profile"), "clock")
+        self._ports.keyring.allow_prompt()
+        self._use_profile(profile_id)
 
-    def _open_now(self) -> None:
+    def _open_now(self, profile: Profile) -> None:
         """Open the profile now; the keyring may ask for its password."""
-        if self._next is not None and self.workspace is None:
-            self._retry_timer.stop()
-            self._ports.vault(self._next.secrets).allow_prompt()
-            self._open_next()
+        self._ports.vault(profile.secrets).allow_prompt()
+        self._open(profile)
 
-    @Slot(object)
-    def _on_library(self, opened: "_Opened") -> None:
-        profile, library = opened.profile, opened.library
-        if self._next is None:
-            _close_at_the_end(library)
-            return
-        if profile is not self._next or self.workspace is not None:  # another profile was chosen in the meantime
-            self._libraries.run(lambda context: library.close(), name="close-library")
-            return
+    def _on_opened(self, profile: Profile, opened: OpenedProfile) -> None:
         self.window.notice.clear()
         self.workspace = Workspace(
             profile,
-            library,
+            opened.library,
             opened.budget,
-            self._tasks,
-            self._ports,
+            self.program,
             self,
             service_key=opened.service_key,
             app_lock=self.lock,
@@ -330,13 +288,13 @@ class Desk(QObject):
             self._show_workspace()
         else:
             self.lock.read()
-            self._offer_recovery_key(opened.recovery_key)
+            self._offer_recovery_key(profile, opened.recovery_key)
         self.workspace.start()
 
-    def _offer_recovery_key(self, recovery_key: str) -> None:
+    def _offer_recovery_key(self, profile: Profile, recovery_key: str) -> None:
         """Offer the recovery key once, before the first page, while the service starts."""
-        by_passphrase = self._next is not None and self._next.secrets == "passphrase"
-        model = RecoveryOfferViewModel(self._program, recovery_key, by_passphrase=by_passphrase)
+        by_passphrase = profile.secrets == "passphrase"
+        model = RecoveryOfferViewModel(self.program, recovery_key, by_passphrase=by_passphrase)
         model.finished.connect(self._show_workspace)
         self.window.show_alone(RecoveryOfferPage(model))
 
@@ -357,7 +315,7 @@ class Desk(QObject):
     @Slot()
     def _show_lock(self) -> None:
         sentence = _("Enter the passphrase to see the recordings and results again. Sending goes on.")
-        model = UnlockViewModel(self._program, sentence, self._tries, with_passphrase=True)
+        model = UnlockViewModel(self.program, sentence, self._tries, with_passphrase=True)
         model.opened.connect(self.lock.release)
         self._lock_page = page = LockPage(model)
         page.show_recording(running=self.window.is_recording())
@@ -387,7 +345,7 @@ class Desk(QObject):
         self._unseen_recovery_key = recovery_key
         if self.lock.is_locked:
             return
-        model = RecoveryOfferViewModel(self._program, recovery_key, by_passphrase=True)
+        model = RecoveryOfferViewModel(self.program, recovery_key, by_passphrase=True)
         model.finished.connect(self._on_recovery_seen)
         self.window.cover(RecoveryOfferPage(model))
 
@@ -407,7 +365,7 @@ class Desk(QObject):
 
     @Slot()
     def _import_ahead(self) -> None:
-        self._tasks.start(import_ahead, failed=self._on_failed, name="imports-ahead")
+        self._screen.do(ImportAhead())
 
     def _open_first_page(self) -> None:
         """Open the page that was asked for from outside, once pages are shown."""
@@ -423,35 +381,28 @@ class Desk(QObject):
         elif key == "profile":
             self._show_first_start()
 
-    @Slot(object)
-    def _on_failed(self, failure: Failure) -> None:
-        self.window.notice.say(Tone.FAIL, failure.sentence)
-
     @Slot()
     def _close(self) -> None:
-        self._retry_timer.stop()
+        self._screen.clear()
+        self._opening.stop()
         self.lock.stop()
-        self._next = None
-        self._store_geometry()
+        area = self.window.normalGeometry()
+        geometry = (area.x(), area.y(), area.width(), area.height())
+        self.program.commands.do(StoreWindowPlace({"window": geometry, "maximized": self.window.isMaximized()}))
         if self._help is not None:
             self._help.close()
-        parts = self.window.running_parts()
+        parts = [*self.window.running_parts(), *self._slot.retired]
         if self.workspace is not None:
             parts += self.workspace.running_parts()
-        self._tasks.all_ended.connect(self._on_all_ended)
-        self._tasks.close(*parts)
-
-    def _store_geometry(self) -> None:
-        """Keep size and place of the window for the next session."""
-        store, area = PreferenceStore(self._ports.config_dir), self.window.normalGeometry()
-        geometry, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
-        self._tasks.start(lambda context: store.change(window=geometry, maximized=maximized), name="window-place")
+        self.program.tasks.all_ended.connect(self._on_all_ended)
+        self.program.tasks.close(*parts)
 
     @Slot()
     def _on_all_ended(self) -> None:
         self.window.finish_closing()
         if self.workspace is not None:
-            _close_at_the_end(self.workspace)
+            self.workspace.leave()
+        self._slot.close()  # it may block, since the desk is ending
         self.ended.emit()
 
 
@@ -533,43 +484,6 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
     finally:
         timer.stop()
         signal.signal(signal.SIGINT, before)
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """An open profile.
-
-    Attributes:
-        service_key: encryption key of the local service; None for a remote service.
-        recovery_key: to offer now; None if it was offered.
-    """
-
-    profile: Profile
-    library: Library
-    budget: RequestBudget
-    service_key: bytes | None = field(repr=False)
-    recovery_key: str | None = field(repr=False)
-
-
-def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys, context: TaskContext) -> _Opened:
-    service_key = keys.open() if keys.opens(profile) else None
-    library = open_library(profile, ports)
-    try:
-        context.check()  # the window was closed meanwhile
-        if service_key is None:
-            return _Opened(profile, library, open_budget(profile, library), None, None)
-        if profile.kind == "service":
-            return _Opened(profile, library, open_budget(profile, library), None, keys.due_recovery_key())
-        keys.store_copies(profile, service_key)
-        return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
-    except BaseException:
-        library.close()
-        raise
-
-
-def _close_at_the_end(opened: Workspace | Library) -> None:
-    """Close on the GUI thread; it may block, since the desk is ending."""
-    opened.close()
 
 
 def _lost(profile: Profile) -> str:

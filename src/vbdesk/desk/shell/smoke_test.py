@@ -11,7 +11,11 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.first_start.page import FirstStartPage
-from vbdesk.desk.flow.tasks import TaskContext, TaskOwner
+from vbdesk.desk.flow.context import DeskContext
+from vbdesk.desk.flow.reads import Read
+from vbdesk.desk.flow.screen import Screen
+from vbdesk.desk.flow.tasks import TaskContext
+from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.all_pages import PAGES
@@ -48,6 +52,14 @@ def _shown(page: QWidget | None, kind: type[_Page]) -> _Page:
     return page
 
 
+@dataclass(frozen=True)
+class _ItemsRead(Read[list[RecordingItem]]):
+    topics = frozenset({Changed.LIBRARY})
+
+    def here(self, context: DeskContext, before: object, task: TaskContext) -> list[RecordingItem]:
+        return context.library.list()
+
+
 class SmokeTest(QObject):
     """Goes through the window step by step, then closes it.
 
@@ -59,9 +71,7 @@ class SmokeTest(QObject):
         super().__init__(desk)
         self.passed = False
         self._desk, self._say = desk, say
-        self._tasks = TaskOwner(self)
-        self._items: list[RecordingItem] = []
-        self._reading = False
+        self._screen: Screen | None = None
         self._checks_left = self._checks = max(1, round(1000 * timeout_s / _CHECK_INTERVAL_MS))
         self._steps = self._walk()
         self._step = _Step("window", desk.window.isVisible)
@@ -95,7 +105,6 @@ class SmokeTest(QObject):
     @Slot()
     def _stop(self) -> None:
         self._timer.stop()
-        self._tasks.close()
 
     def _notice(self) -> str:
         page = self._desk.window.page()
@@ -133,7 +142,7 @@ class SmokeTest(QObject):
 
     def _opened_pages(self) -> Iterator[_Step]:
         window = self._desk.window
-        route = RecordingRoute(take_id=self._items[0].take_id, group_id=SUBJECT)
+        route = RecordingRoute(take_id=self._read_items()[0].take_id, group_id=SUBJECT)
         arguments = {"subject": SUBJECT, "result": route, "compare": ComparisonRoute(route, route)}
         for spec in PAGES:
             window.open_page(spec.key, arguments.get(spec.key))
@@ -154,18 +163,8 @@ class SmokeTest(QObject):
         return bool(items) and items[0].state is OutboxState.DONE
 
     def _read_items(self) -> list[RecordingItem]:
-        """What was last read from the library; reads it again in the background."""
-        workspace = self._desk.workspace
-        if workspace is not None and not self._reading:
-            self._reading = True
-            library = workspace.library
-
-            def read(context: TaskContext) -> list[RecordingItem]:
-                return library.list()
-
-            self._tasks.start(read, self._on_items, name="smoke-items")
-        return self._items
-
-    @Slot(object)
-    def _on_items(self, items: list[RecordingItem]) -> None:
-        self._items, self._reading = items, False
+        """What was last read from the library of the open profile."""
+        if self._screen is None and self._desk.workspace is not None:
+            self._screen = self._desk.workspace.flow.screen(self)
+            self._screen.show(_ItemsRead())
+        return [] if self._screen is None else self._screen.of(_ItemsRead).value or []

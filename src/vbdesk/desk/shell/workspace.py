@@ -11,10 +11,10 @@ from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.flow.flow import Flow
+from vbdesk.desk.flow.flow import Flow, ProgramFlow
 from vbdesk.desk.flow.reads import Read
 from vbdesk.desk.flow.sync_state import SyncState
-from vbdesk.desk.flow.tasks import LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.flow.tasks import LongLived, Stoppable, TaskContext
 from vbdesk.desk.flow.topics import Changed
 from vbdesk.desk.locking.app_lock import AppLock
 from vbdesk.desk.ports import DeskPorts
@@ -116,8 +116,7 @@ class Workspace(QObject):
         profile: Profile,
         library: Library,
         budget: RequestBudget,
-        tasks: TaskOwner,
-        ports: DeskPorts,
+        program: ProgramFlow,
         parent: QObject | None = None,
         *,
         service_key: bytes | None = None,
@@ -127,10 +126,10 @@ class Workspace(QObject):
         """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
         self.app_lock, self.reading = app_lock, reading
-        self.profile, self.library, self.tasks = profile, library, tasks
+        self.profile, self.library, self.tasks = profile, library, program.tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
-        self.ports = ports
+        self.ports = ports = program.ports
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
@@ -141,7 +140,7 @@ class Workspace(QObject):
         self._budget = budget
         self.results = ResultRepository(library, self.client)
         context = DeskContext(ports, profile, library, self.results, self, self.sync, self._new_recorder)
-        self.flow = Flow(context, tasks, self)
+        self.flow = Flow(context, self.tasks, self)
         self.navigator = self.flow.navigator
         self.arrived, self._speakers = ArrivedResults(self.flow), SpeakerWatch(self.flow)
         self._sync_worker = SyncWorker(
@@ -177,7 +176,7 @@ class Workspace(QObject):
             raise ValueError("The service on this computer does not start without its key.")
         self.sync.set_status(SyncStatus(None, message("Starting the service on this computer"), None, None))
         service = self.ports.local_service(self.ports.service_dir, self._service_key)
-        self._local_service = LocalServiceProcess(service, self.tasks, self)
+        self._local_service = LocalServiceProcess(service, self.flow, self)
         self._local_service.encryption_changed.connect(self._on_encryption)
         self._local_service.ready.connect(self._on_service_ready)
         self._local_service.failed.connect(self._on_service_failed)
