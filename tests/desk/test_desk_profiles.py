@@ -146,6 +146,29 @@ def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open
     qtbot.waitUntil(lambda: store.current() == kept)
 
 
+def test_the_open_profile_stays_checked_in_the_menu_and_is_not_opened_again(qtbot, open_desk, ports, monkeypatch):
+    setup = Setup(ports)
+    setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
+    setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
+    desk = open_desk(ports)
+    qtbot.waitUntil(lambda: desk.window.shows_pages())
+    menu, wanted = desk.window._menu, []
+    desk.window.profile_wanted.disconnect()
+    desk.window.profile_wanted.connect(wanted.append)
+
+    def choose(action):
+        monkeypatch.setattr(menu, "exec", lambda corner: action.trigger() or action)
+        desk.window.sidebar.profile.click()
+
+    first, second = menu.actions()[:2]
+    assert [action.isChecked() for action in (first, second)] == [False, True]
+    choose(second)
+    assert (wanted, second.isChecked()) == ([], True)
+    choose(first)
+    assert wanted == [ProfileStore(ports.config_dir).all()[0].profile_id]
+    assert [action.isChecked() for action in (first, second)] == [False, True]
+
+
 class SlowMicrophone(FileMicrophone):
     """A microphone that takes its time to open."""
 

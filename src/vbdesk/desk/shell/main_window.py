@@ -408,9 +408,11 @@ class MainWindow(QMainWindow):
         self._menu.clear()
         for profile in profiles:
             action = self._menu.addAction(profile.shown_name)
-            action.setData(profile.profile_id)
             action.setCheckable(True)
-            action.setChecked(profile.profile_id == current.profile_id)
+            if profile is current:
+                action.setChecked(True)
+            else:
+                action.setData(profile.profile_id)
         self._menu.addSeparator()
         self._menu.addAction(_("Add a profile")).setData(_ADD)
         self._menu.addAction(_("Help")).setData(_HELP)
@@ -423,11 +425,12 @@ class MainWindow(QMainWindow):
         action = self._menu.exec(corner)
         if action is None:
             return
+        action.setChecked(not action.data())  # the check mark says which one is open, not which one was chosen
         if action.data() == _ADD:
             self.new_profile_wanted.emit()
         elif action.data() == _HELP:
             self.help_wanted.emit()
-        elif self._workspace is not None and action.data() != self._workspace.profile.profile_id:
+        elif action.data():
             self.profile_wanted.emit(action.data())
 
     @Slot(object)
