@@ -1,9 +1,11 @@
-"""`bootstrap.py soak` installs every program that a soak names."""
+"""Soaks and benchmarks: `bootstrap.py soak` installs every program they name, and what they import exists."""
 
 import ast
+import importlib
 import runpy
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,55 @@ def test_each_job_installs_what_those_before_it_need():
     assert run < test < soak
     assert "xvfb" in test - run
     assert "buildah" in soak - test
+
+
+def imports_of(path):
+    """Modules and names that a file imports from; a module as a whole has the name None."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+
+
+def names_of(path):
+    """Names that a file defines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+
+
+def exists(module, name):
+    """Whether a module of the product has a name; it may be a module itself."""
+    try:
+        if hasattr(importlib.import_module(module), name or "__name__"):
+            return True
+        importlib.import_module(f"{module}.{name}")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("folder", ["soak", "benchmarks"])
+def test_what_soaks_and_benchmarks_import_exists_so_that_no_rename_breaks_them_unnoticed(folder):
+    ours = defaultdict(set)
+    for path in (*(ROOT / "tests").rglob("*.py"), *(ROOT / "packaging").rglob("*.py")):
+        ours[path.stem].add(path)
+    missing, found = [], 0
+    for path in sorted((ROOT / "tests" / folder).rglob("*.py")):
+        for module, name in imports_of(path):
+            last = (module or "").rpartition(".")[2]
+            if module and module.partition(".")[0] == "vbdesk":
+                known = exists(module, name)
+            elif last in ours and name is not None:
+                known = any(name in names_of(each) for each in ours[last])
+            else:  # a library
+                continue
+            found += 1
+            missing += [] if known else [f"{path.name}: {module} {name}"]
+    assert missing == []
+    assert found > 100

@@ -169,7 +169,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
         SubjectSummary(f"ward{number % 40}-{number:05d}", moment, f"job-{number}", None, 9, (), signs, now, True)
         for number, moment in enumerate(moments)
     ]
-    ResponseCache(workspace.library.store).store(STORED_COHORT, to_json(entries, {}))
+    ResponseCache(workspace.library.store).store(STORED_COHORT, to_json(entries, {}), 0)
     page = CohortPage(workspace.flow)
     page.resize(1080, 768)
     page.show()

@@ -38,6 +38,7 @@ from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
+from vbdesk.service.kernel.periodic import PeriodicWorker
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import repository
@@ -157,8 +158,8 @@ def print_reports(data_dir: Path, database_url: str, *, couriers: int, drips: bo
     with arrivals() as (origin, arrived):
         enemy, other = (add_account(context) for _ in range(2))
         at_work = [
-            DeliveryWorker(database, context.clock, context.secrets, WebhookSender(context.guard))
-            for _ in range(couriers)
+            PeriodicWorker([DeliveryWorker(database, context.clock, context.secrets, sender).job()])
+            for sender in [WebhookSender(context.guard) for _ in range(couriers)]
         ]
         for delivery_worker in at_work:
             delivery_worker.start()
