@@ -30,6 +30,8 @@ from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.rollback_detection import ASK_AGAIN_S, FILE_NAME, MarkFile
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_erasure import erase_subject
+from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting
 from vbdesk.outbox.sync.upload_queue import UploadQueue
@@ -148,6 +150,30 @@ def test_what_is_put_back_is_noticed_and_nothing_is_sent_before_a_person_accepts
         found = AuditReader(folder, library.store.key)
         assert [entry.what for entry in found.entries()].count(AuditAction.COPY_ACCEPTED) == 1
         assert found.verify().ok
+
+
+def test_a_person_reads_that_subjects_erased_since_an_older_copy_are_back_and_erases_them_again(
+    opened, folder, tmp_path
+):
+    with opened() as library:
+        add(library)
+        library.subject_notes.store("ward4-1", SubjectNote(alias="Harbour"))
+    yesterday = tmp_path / "yesterday"
+    shutil.copytree(folder, yesterday)
+    with opened() as library:
+        assert erase_subject(library, "ward4-1").erased == 1
+    shutil.rmtree(folder)
+    shutil.copytree(yesterday, folder)
+    with opened() as library:
+        assert "Subjects that were erased since an older copy was made are in it again" in library.findings[-1]
+        library.accept_copy()
+        assert [item.group_id for item in library.list()] == ["ward4-1"]
+        assert erase_subject(library, "ward4-1").erased == 1
+        assert library.list() == []
+        assert library.subject_notes.note_of("ward4-1").alias == ""
+    with opened() as library:
+        assert library.findings == ()
+        assert AuditReader(folder, library.store.key).verify().ok
 
 
 def _is_waiting(library, take_id):

@@ -293,6 +293,7 @@ def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_ou
     assert page.view_model.table.cell(0, 3).text.startswith("until you accept the list")
     page.banner.button.click()
     assert page.notice.text().startswith("Go on with this list?")
+    assert "Subjects that were erased since an older copy was made are in it again" in page.notice.text()
     assert workspace.library.findings
     page.notice.button.click()
     qtbot.waitUntil(lambda: workspace.library.findings == ())

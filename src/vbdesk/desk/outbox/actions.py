@@ -183,8 +183,8 @@ class OutboxActions(QObject):
     def ask_to_accept_copy(self) -> None:
         """Ask whether to accept the list after an older copy was restored or the list was changed."""
         question = _(
-            "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
-            "accepted it."
+            "Go on with this list? Recordings that are missing from it stay missing. Subjects that were erased since "
+            "an older copy was made are in it again: erase them again. The audit log keeps that you accepted it."
         )
         accept = NoticeAction(_("Accept this list"), partial(self._do, AcceptCopy()))
         self.noticed.emit(Notice(Tone.WARN, question, (accept,)))

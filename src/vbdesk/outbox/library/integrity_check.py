@@ -34,7 +34,8 @@ KEYRING_MARK_MISSING = N_(
 )
 HELD = N_(
     "Nothing is sent until you accept the list as it is, on the page Outbox or with: vbdesk audit accept-copy. "
-    "The service is then asked first whether it has each recording that waits."
+    "The service is then asked first whether it has each recording that waits. Subjects that were erased since an "
+    "older copy was made are in it again, with their recordings: erase them again."
 )
 NOT_KNOWN = N_(
     "It is not known whether this is the newest list of recordings, so nothing is sent until the keyring answers."
