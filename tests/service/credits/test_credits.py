@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.credits.service import CreditsService
+from vbdesk.service.credits.service import CreditsService, read_ledger
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.session import Database
@@ -130,6 +130,31 @@ def test_a_grant_needs_an_account_and_an_amount(database, credits, account_id):
             credits.grant(connection, new_id(), 5)
         with pytest.raises(ValueError, match="at least one"):
             credits.grant(connection, account_id, 0)
+
+
+def test_a_single_credit_can_be_granted_and_is_in_the_ledger(database, credits, account_id):
+    with database.writing() as connection:
+        assert credits.grant(connection, account_id, 1) == 101
+    assert balance(database, credits, account_id) == 101
+
+
+def test_the_ledger_sums_up_what_moved_and_how_far_balances_are_from_it(database, credits, account_id):
+    with database.writing() as connection:
+        for job_id, amount in (("done", 60), ("failed", 10), ("open", 5)):
+            credits.hold(connection, account_id, amount, job_id)
+        credits.capture(connection, "done")
+        credits.release(connection, "failed")
+        ledger = read_ledger(connection)
+        assert ledger.moved == {"grant": 100, "hold": 75, "capture": 60, "release": 10}
+        assert ledger.mismatch == 0
+        connection.execute(sa.update(credit_balances).values(credits=42))  # 35 by the ledger
+        assert read_ledger(connection).mismatch == 7
+
+
+def test_an_empty_ledger_agrees(database):
+    with database.reading() as connection:
+        ledger = read_ledger(connection)
+    assert (ledger.moved, ledger.mismatch) == ({}, 0)
 
 
 def test_the_balance_is_read_over_http(service):

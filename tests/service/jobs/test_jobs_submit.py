@@ -10,6 +10,8 @@ import pytest
 import soundfile
 import sqlalchemy as sa
 
+from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
+
 FIELDS = "language, second_language, client_ref"
 TEST_AUDIO = Path(__file__).parents[2] / "data"
 
@@ -67,6 +69,15 @@ def test_half_or_forbidden_webhooks_are_refused(bench, fields):
     answer = bench.post(**fields)
     assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_REQUEST")
     assert "secret" not in answer.text.replace("webhook_secret_key", "")
+
+
+def test_the_address_of_a_webhook_has_at_most_so_many_characters_around_which_space_is_ignored(bench):
+    longest = "https://example.org/".ljust(MAX_WEBHOOK_URL_LENGTH, "x")
+    assert bench.post(webhook_url=longest, webhook_secret_key="secret").status_code == 200
+    assert bench.post(webhook_url=" https://example.org/ ", webhook_secret_key="secret").status_code == 200
+    refused = bench.post(webhook_url=longest + "x", webhook_secret_key="secret")
+    assert (refused.status_code, refused.json()["code"]) == (400, "INVALID_REQUEST")
+    assert str(MAX_WEBHOOK_URL_LENGTH) in refused.json()["message"]
 
 
 @pytest.mark.parametrize("value", ["true", "1", "True", "on", "yes"])
