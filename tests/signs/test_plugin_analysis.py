@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.analysis import measure_recording
+from vbdesk.signs.analysis import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.norms import UNKNOWN_VOICE
-from vbdesk.signs.plugins.analysis import analyze_plugin, plugin_signal, score_plugin
-from vbdesk.signs.plugins.discovery import PluginSign
+from vbdesk.signs.plugins.analysis import analyze_plugin, analyze_sign, plugin_signal, score_plugin
+from vbdesk.signs.plugins.discovery import PluginSign, PluginSource
 from vbdesk.signs.plugins.scorers import PluginError, linear_scorer
 from vbdesk.signs.plugins.sign_file import SignFile
 from vbdesk.signs.scoring import RecordingConditions
@@ -81,6 +81,16 @@ def test_the_interval_comes_from_resampled_speech(read, make_passage):
     assert moving.score_interval[0] < moving.score < moving.score_interval[1]
 
 
+def test_speech_that_cannot_be_resampled_is_as_sure_as_a_second_recording_of_the_person(read, make_passage):
+    """Two recordings that agree by 0.75 differ by half an SD from the person's own value."""
+    sign = made_sign(reference={"mean": 0.1, "sd": 0.5, "icc": 0.75})
+    half_width = 1.645 * 0.5
+    ends = [read(make_passage(at(index)), sign).score for index in (1.0 - half_width, 1.0 + half_width)]
+    for replicates in ([], [at(0.0)]):
+        alone = read(make_passage(at(1.0), replicates=replicates), sign)
+        assert alone.score_interval == pytest.approx(ends, abs=2e-3)
+
+
 @pytest.mark.parametrize(
     "conditions",
     [
@@ -122,6 +132,11 @@ def test_a_real_recording_gives_a_result_like_a_shipped_sign(request):
     assert result.signal.level is not Level.INCONCLUSIVE
     assert set(json.loads(result.model_dump_json())) == {"signal", "audio_quality"}
     assert analyze_plugin(recording, made_sign()) == result
+
+
+def test_a_shipped_sign_is_found_beside_those_of_a_folder_and_scored_as_ever(request, tmp_path):
+    recording = decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
+    assert analyze_sign(recording, "stress", PluginSource(tmp_path)) == analyze(recording, ScoringTarget.sign("stress"))
 
 
 def test_every_speaker_is_scored_after_diarization(request):

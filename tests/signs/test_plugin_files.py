@@ -99,6 +99,18 @@ def test_a_name_of_vbdesk_cannot_be_taken(offer, name):
         ),
         ({"model": {"kind": "magic"}}, "model: "),
         (
+            {
+                "model": {
+                    "kind": "onnx",
+                    "file": "m.onnx",
+                    "sha256": "1" * 64,
+                    "features": FEATURES[:1] * 2,
+                    "gives": "score",
+                }
+            },
+            "model.onnx: a feature is named twice",
+        ),
+        (
             {"cut_points": {"low": 1, "consider": 3, "moderate": 2, "elevated": 4}},
             "cut_points: the cut-points must asc",
         ),
