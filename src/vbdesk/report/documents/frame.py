@@ -88,7 +88,7 @@ def _letterhead(known: Letterhead | None) -> dict[str, Any] | None:
 
 def shortened_name(name: str, length: int = 64) -> str:
     """A name without its middle, for one line."""
-    return name if len(name) <= length else f"{name[: length - 18]}…{name[-16:]}"
+    return name if len(name) <= length else f"{name[: length - 17]}…{name[-16:]}"
 
 
 def _glyph(level: Level, look: Look) -> str:
