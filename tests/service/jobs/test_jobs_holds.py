@@ -161,3 +161,24 @@ def test_what_waits_keeps_its_place_and_one_of_an_older_release_is_first(bench, 
     bench.finish(ended)
     tags = write(lambda connection: repository.list_queue_tags(connection, [waiting, older, ended]))
     assert tags == {waiting: 77, older: 1}
+
+
+def test_keys_of_submits_from_before_a_moment_are_forgotten(bench, write):
+    account = bench.service.add_account()
+    job_id, kept = bench.submit(), {}
+    for name, moment in (("old", NOON - MICROSECOND), ("now", NOON)):
+        values = {
+            "account_id": account.account_id,
+            "idempotency_key": name,
+            "job_id": job_id,
+            "request": "",
+            "created_at": moment,
+        }
+        write(lambda connection, values=values: repository.remember_idempotency_key(connection, **values))
+    write(lambda connection: repository.forget_idempotency_keys(connection, NOON))
+    for name in ("old", "now"):
+        kept[name] = write(
+            lambda connection, name=name: repository.find_by_idempotency_key(connection, account.account_id, name, NOON)
+        )
+    assert kept["old"] is None
+    assert kept["now"].job_id == job_id

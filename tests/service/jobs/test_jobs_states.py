@@ -81,6 +81,17 @@ def test_jobs_are_listed_newest_first_in_pages(make_bench):
     assert bench.get("/v2/jobs", page=10**30)["jobs"] == []
 
 
+def test_pages_of_many_days_have_every_job_once(make_bench):
+    bench = make_bench(page_size=2)
+    jobs = []
+    for hours in (1, 1, 13, 30, 1, 1, 50):
+        jobs.insert(0, bench.submit())
+        bench.service.clock.advance(3600 * hours)
+    pages = [bench.get("/v2/jobs", page=page)["jobs"] for page in range(5)]
+    assert [item["job_id"] for page in pages for item in page] == jobs
+    assert [len(page) for page in pages] == [2, 2, 2, 1, 0]
+
+
 @pytest.mark.parametrize("page", ["-1", "one", "1.5"])
 def test_a_page_that_is_none_is_a_validation_error(bench, page):
     assert bench.client.get("/v2/jobs", params={"page": page}).status_code == 422

@@ -156,5 +156,27 @@ def test_a_tag_is_the_time_at_which_the_job_would_end_if_its_account_were_alone(
         works.append(work)
 
 
+@pytest.mark.parametrize("diarize", [False, True])
+def test_an_accounts_later_job_follows_all_its_work_that_waits(line, diarize):
+    figures = queue_figures()
+    first = line.submit("a", SHORT_S, diarize=diarize)
+    second = line.submit("a", LONG_S)
+    work_s = [figures.work_s(SHORT_S, diarize=diarize), figures.work_s(LONG_S, diarize=False)]
+    assert (line.tag(first), line.tag(second)) == (round(work_s[0]), pytest.approx(sum(work_s), abs=1))
+
+
+@pytest.mark.parametrize("waiting", [0, 1, 2, 4])
+def test_a_newcomer_stands_behind_the_part_of_the_running_job_that_its_share_of_the_slot_allows(line, waiting):
+    """Of several accounts each has an equal part of the slot, so that much of the running job's work is done first."""
+    running = line.submit("running", LONG_S)
+    line.serve()
+    tag = line.tag(running)
+    for number in range(waiting):
+        line.submit(f"waits-{number}", LONG_S)
+    work_s = [queue_figures().work_s(seconds, diarize=False) for seconds in (LONG_S, SHORT_S)]
+    done = 1 / max(1, waiting)
+    assert line.tag(line.submit("new", SHORT_S)) == pytest.approx(tag - (1 - done) * work_s[0] + work_s[1], abs=1)
+
+
 def test_the_highest_tag_is_the_highest_signed_number_of_32_bits():
     assert LAST == 0x7FFFFFFF

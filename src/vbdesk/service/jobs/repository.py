@@ -76,29 +76,29 @@ def count(connection: Connection, account_id: str) -> int:
 
 def list_page(connection: Connection, account_id: str, page: PagePosition) -> Sequence[AnyRow]:
     """List `job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
-    before, skipped = _day_of(connection, account_id, page.offset) if page.offset else (None, 0)
     query = (
         sa.select(jobs.c.job_id, jobs.c.status, jobs.c.job_type, jobs.c.created_at)
         .where(jobs.c.account_id == account_id)
         .order_by(jobs.c.created_at.desc(), jobs.c.job_id.desc())
         .limit(page.size)
-        .offset(page.offset - skipped)
+        .offset(page.offset)
     )
-    return connection.execute(query if before is None else query.where(jobs.c.created_at < before)).all()
+    day = _day_of(connection, account_id, page.offset) if page.offset else None
+    if day is not None:
+        ends = datetime.combine(day.day, time.min, UTC) + timedelta(days=1)
+        query = query.where(jobs.c.created_at < ends).offset(page.offset - int(day.newer))
+    return connection.execute(query).all()
 
 
-def _day_of(connection: Connection, account_id: str, offset: int) -> tuple[datetime | None, int]:
-    """Return the end of the day that contains the job at `offset`, and the number of jobs newer than that day.
+def _day_of(connection: Connection, account_id: str, offset: int) -> AnyRow | None:
+    """Return the day that contains the job at `offset`, and the number of jobs `newer` than that day.
 
     A database reaches a far offset by reading all rows before it; this limits the rows to one day.
     """
     newer = sa.func.sum(job_days.c.jobs).over(order_by=job_days.c.day.desc()) - job_days.c.jobs
     days = sa.select(job_days.c.day, newer.label("newer")).where(job_days.c.account_id == account_id).subquery()
     query = sa.select(days).where(days.c.newer <= offset).order_by(days.c.day).limit(1)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None, 0
-    return datetime.combine(row.day, time.min, UTC) + timedelta(days=1), int(row.newer)
+    return connection.execute(query).one_or_none()
 
 
 @dataclass(frozen=True, slots=True)

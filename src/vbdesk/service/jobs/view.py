@@ -49,7 +49,7 @@ def job_json(row: Row[Any]) -> bytes:
 
 def with_result(job: WireModel, result: str | None) -> bytes:
     """Insert the stored `result` text into a job encoded in any API version."""
-    fields = json.dumps(job.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+    fields = json.dumps(job.model_dump(mode="json"), separators=(",", ":"))
     before, empty, after = fields.partition(
         '"result":null'
     )  # quotes within values are escaped, so this text occurs only once
