@@ -12,6 +12,7 @@ from report_cases import AS_OF
 from colour_vision import APART, DEFICIENCIES, FAR_APART, distance, lab
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
+from vbdesk.report.chart_legend import legend_lines, legend_shapes
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
 from vbdesk.report.drawing.style import Look, style
@@ -64,6 +65,42 @@ def test_anomalies_are_ringed_and_gaps_are_labelled(cases: dict[str, SubjectReco
     assert len(rings) == sum(point.anomaly for sign in read.signs for point in sign.series)
     assert rings
     assert "no recordings, 150 days" in words(svg)
+
+
+@pytest.mark.parametrize(("days", "named"), [(21, False), (22, True)])
+def test_three_weeks_without_a_recording_are_no_gap(days: int, named: bool) -> None:
+    reading = {"stress": SignReading(0.3, "low", False)}
+    history = [
+        HistoryEntry(str(ago), AS_OF - timedelta(days=ago), "done", 60.0, 65.0, 80.0, (), "monitor", reading)
+        for ago in (days + 2, days + 1, 1)
+    ]
+    read = trajectory("g", history, AS_OF, labels={})
+    drawing = trajectory_drawing(read, read.signs, 500.0, UTC)
+    shown = words(ElementTree.fromstring(to_svg(drawing)))
+    assert (f"no recordings, {days} days" in shown) is named
+
+
+def test_only_what_is_hatched_needs_a_pattern() -> None:
+    corners = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0))
+    patterns = [
+        to_svg(Drawing(9, 9, "", "", [Path(corners, Paint(fill="#102030", hatched=hatched))])).count(b"<pattern")
+        for hatched in (False, True)
+    ]
+    assert patterns == [0, 1]
+
+
+@pytest.mark.parametrize("width", [80.0, 200.0, 500.0])
+def test_the_legend_keeps_to_its_width_and_has_words_right_of_their_marks(width: float) -> None:
+    look = style(Look.LIGHT)
+    lines = legend_lines(look, width, changed=True)
+    (all_marks,) = legend_lines(look, 1e6, changed=True)
+    assert [mark for line in lines for mark in line] == all_marks
+    for line in lines:
+        texts = [shape for shape in legend_shapes([line], 0.0, look) if isinstance(shape, TextLine)]
+        ends = [text.at[0] + text_width(text.text, text.size) for text in texts]
+        assert len(line) == 1 or ends[-1] <= width
+        for mark, text, end_before in zip(line, texts, [0.0, *ends], strict=False):
+            assert text.at[0] > end_before + mark.width
 
 
 def test_a_first_recording_is_a_reading_without_an_estimate(cases: dict[str, SubjectRecord]) -> None:

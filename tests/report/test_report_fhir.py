@@ -168,6 +168,9 @@ def test_a_sign_off_needs_a_name_and_a_time() -> None:
         SignOff("  ", AS_OF)
     with pytest.raises(ValueError, match="zone"):
         SignOff("Dr. A", AS_OF.replace(tzinfo=None))
+    with pytest.raises(ValueError, match="200 characters"):
+        SignOff("x" * 201, AS_OF)
+    assert SignOff("x" * 200, AS_OF).name == "x" * 200
 
 
 def test_consents_tell_purpose_wording_period_and_end(cases: dict[str, SubjectRecord]) -> None:

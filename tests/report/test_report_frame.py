@@ -1,13 +1,17 @@
-"""What every report has in its frame: who signed it off, and names that fit on one line."""
+"""The words of a report: who signed it off, names that fit on one line, changes from the baseline, the appendix."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import LongitudinalSignal
 from vbdesk.report.documents.frame import shortened_name, sign_off
-from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.recording_document import change_text, recording_document
+from vbdesk.report.documents.report_input import ReportOptions, report_input
 from vbdesk.report.sign_off import SignOff
+from vbdesk.report.subject_record import SubjectRecord
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -42,6 +46,42 @@ def test_a_long_name_loses_its_middle_and_fills_the_line(length: int) -> None:
     assert len(shown) == length
     assert (start + end).startswith(shown.partition("…")[0])
     assert shown.endswith("…" + end)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"z_score": 1.96}, "In own range"),
+        ({"z_score": -1.96}, "In own range"),
+        ({"z_score": 1.97}, "Above baseline"),
+        ({"z_score": -1.97}, "Below baseline"),
+        ({"z_score": -0.5, "anomaly": True}, "Below baseline"),
+        ({"z_score": None, "baseline_score": None}, "First recording"),
+        ({"z_score": None, "baseline_score": 0.3}, "Not compared"),
+        ({"z_score": 3.0, "level": Level.INCONCLUSIVE}, "Not compared"),
+    ],
+)
+def test_95_of_100_own_readings_are_in_the_own_range(
+    cases: dict[str, SubjectRecord], changed: dict[str, object], told: str
+) -> None:
+    signal = next(
+        signal
+        for recording in cases["gaps and anomalies"].finished
+        for signal in recording.signals
+        if isinstance(signal, LongitudinalSignal)
+    )
+    usual = {"anomaly": False, "baseline_score": 0.3, "level": Level.LOW}
+    assert change_text(signal.model_copy(update={**usual, **changed})) == told
+
+
+def test_an_appendix_is_made_if_asked_for_and_its_columns_fill_the_page(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["two"]
+    assert recording_document(report_input(record, ReportOptions(NOON)))["appendix"] is None
+    tables = recording_document(report_input(record, ReportOptions(NOON, appendix=True)))["appendix"]["tables"]
+    assert tables
+    for table in tables:
+        assert len(table["shares"]) == len(table["columns"]) == len(table["rows"][0])
+        assert sum(table["shares"]) == 100
 
 
 def test_a_subject_has_room_for_64_characters_unless_told_otherwise() -> None:

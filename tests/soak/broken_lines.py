@@ -238,7 +238,8 @@ class Copy:
         changed[each.line - 1] = each.after.encode() + b"\n"
         try:
             path.write_bytes(b"".join(changed))
-            os.utime(path, (times.st_atime, times.st_mtime - 3600))  # or the compiled file is taken for its own
+            compiled_anew = times.st_mtime - 3600 - each.line  # or what the break before it left is taken for its own
+            os.utime(path, (times.st_atime, compiled_anew))
             files = dict.fromkeys(test.partition("::")[0] for test in tests)
             events = self._pytest(f"--plan={plan}", "-x", *files, limit=5 * usual + 120)
         finally:

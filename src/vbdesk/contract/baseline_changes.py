@@ -11,6 +11,9 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import DataPoint, LongitudinalFields, SignTrajectory, TrajectoryRead
 from vbdesk.contract.results import AnySignal, LongitudinalSignal, ModelResult, Result, SignResult, SpeakerResult
 
+OWN_RANGE_Z = 1.96
+"""95 % of a subject's own readings are within so many standard deviations of its baseline."""
+
 _NOTHING = LongitudinalFields()
 _DIGITS = 4
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.feature_texts import is_finding
 from vbdesk.contract.levels import Level, overall_level
@@ -14,7 +15,6 @@ from vbdesk.language import current
 from vbdesk.language.pseudo import PSEUDO, pseudo
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
-_OWN_RANGE_Z = 1.96
 """Beyond so many own variabilities a change may be unusual; at a slow sign a later recording has to repeat it."""
 
 _HIGH = frozenset({ValueInterpretation.HIGH, ValueInterpretation.SLIGHTLY_ELEVATED})
@@ -110,6 +110,6 @@ def _heard(features: Sequence[VocalFeature], named: Sequence[ShippedSign]) -> li
 
 def _history(signals: Sequence[Signal], known: Mapping[str, ShippedSign]) -> History | None:
     compared = [signal for signal in signals if isinstance(signal, LongitudinalSignal)]
-    far = [each for each in compared if not each.anomaly and abs(each.z_score or 0.0) > _OWN_RANGE_Z]
+    far = [each for each in compared if not each.anomaly and abs(each.z_score or 0.0) > OWN_RANGE_Z]
     found = history_of(compared, [each.name for each in far if known[each.name].slow])
     return None if found == "in_line" and far else found

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
@@ -25,7 +26,6 @@ FEWEST = 5
 OUTDATED_AFTER = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
 
-OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
 _NEW, _CHANGED, _HOLDS, _REPEATED, _OLD = 3, 2, 1, 0, 4
 

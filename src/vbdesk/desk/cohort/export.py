@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.cohort.cohort_rows import OWN_RANGE_Z
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z
 from vbdesk.desk.cohort.subject_summary import USUAL, SignState, SubjectSummary
 from vbdesk.report.data_dictionary import cohort_definition
 from vbdesk.report.tables import Value

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vbdesk.contract.baseline_changes import Comparison
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z, Comparison
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
@@ -17,7 +17,6 @@ from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 if TYPE_CHECKING:
     from vbdesk.report.own_ranges import OwnRange
 
-OWN_RANGE_Z = 1.96
 """Within this many own variabilities a change is ordinary."""
 
 BANDS = tuple(ValueInterpretation)

@@ -4,13 +4,13 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z
 from vbdesk.desk.ui.painting import antialiased, flipped, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import _
 
 _STRIP_Z = 3.2
-_OWN_RANGE_Z = 1.96
 _BANDS = 5
 _MIDDLE_BAND = 2
 _BAND_GAP = 3.0
@@ -32,10 +32,10 @@ class OwnRangeStrip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = flipped(antialiased(QPainter(self)), self.width())
         middle = self.height() / 2
-        beyond = abs(self._z) > _OWN_RANGE_Z
+        beyond = abs(self._z) > OWN_RANGE_Z
         ink = self._theme.colour("accent" if beyond else "text2")
         rounded(painter, QRectF(0, middle - 1, self.width(), 2), 1, self._theme.colour("sunken"))
-        low, high = self._x(-_OWN_RANGE_Z), self._x(_OWN_RANGE_Z)
+        low, high = self._x(-OWN_RANGE_Z), self._x(OWN_RANGE_Z)
         scale = self._theme.scale
         rounded(painter, QRectF(low, middle - 5 * scale, high - low, 10 * scale), 2, self._theme.colour("base"))
         painter.fillRect(QRectF(self._x(0) - 0.5, middle - 8 * scale, 1, 16 * scale), self._theme.colour("text2"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from vbdesk.contract.baseline_changes import OWN_RANGE_Z
 from vbdesk.contract.catalog import label_of
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
@@ -24,7 +25,6 @@ from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
 from vbdesk.report.time_format import format_duration, format_moment
 
-OWN_RANGE_Z = 1.96
 """Up to this z-score a change is within the subject's own range."""
 _BANDS = tuple(ValueInterpretation)
 
