@@ -30,13 +30,7 @@ from vbdesk.desk.shell.imports_ahead import ImportAhead
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.one_desk import claimed
-from vbdesk.desk.shell.profile_opening import (
-    ChooseProfile,
-    LibrarySlot,
-    OpenedProfile,
-    OpenProfile,
-    ProfileChoice,
-)
+from vbdesk.desk.shell.profile_opening import ChooseProfile, LibrarySlot, OpenedProfile, OpenProfile, ProfileChoice
 from vbdesk.desk.shell.reading_language import ReadingLanguage, begin_reading, show_in
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.window_keys import WindowKeys
@@ -361,11 +355,7 @@ class Desk(QObject):
         self.window.show_workspace(self.workspace, self._profiles)
         self.lock.read()
         self._open_first_page()
-        in_next_turn(self, self._import_ahead)  # the first page comes first
-
-    @Slot()
-    def _import_ahead(self) -> None:
-        self._screen.do(ImportAhead())
+        in_next_turn(self, partial(self._screen.do, ImportAhead()))  # the first page comes first
 
     def _open_first_page(self) -> None:
         """Open the page that was asked for from outside, once pages are shown."""
@@ -386,8 +376,7 @@ class Desk(QObject):
         self._screen.clear()
         self._opening.stop()
         self.lock.stop()
-        area = self.window.normalGeometry()
-        geometry = (area.x(), area.y(), area.width(), area.height())
+        geometry = self.window.normalGeometry().getRect()
         self.program.commands.do(StoreWindowPlace({"window": geometry, "maximized": self.window.isMaximized()}))
         if self._help is not None:
             self._help.close()
@@ -477,7 +466,7 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
     """Close the window on Ctrl-C; a timer runs Python code, since Python handles signals only then."""
     before = signal.signal(signal.SIGINT, lambda number, frame: desk.window.close())
     timer = QTimer()
-    timer.timeout.connect(_let_python_run)
+    timer.timeout.connect(lambda: None)
     timer.start(_SIGNAL_INTERVAL_MS)
     try:
         yield
@@ -492,7 +481,3 @@ def _lost(profile: Profile) -> str:
         "Set it up again to go on with new ones.",
         profile=profile.name,
     )
-
-
-def _let_python_run() -> None:
-    """Do nothing: the call lets Python handle signals."""

@@ -409,10 +409,8 @@ class MainWindow(QMainWindow):
         for profile in profiles:
             action = self._menu.addAction(profile.shown_name)
             action.setCheckable(True)
-            if profile is current:
-                action.setChecked(True)
-            else:
-                action.setData(profile.profile_id)
+            action.setChecked(profile is current)
+            action.setData(None if profile is current else profile.profile_id)
         self._menu.addSeparator()
         self._menu.addAction(_("Add a profile")).setData(_ADD)
         self._menu.addAction(_("Help")).setData(_HELP)

@@ -155,9 +155,7 @@ class Workspace(QObject):
         )
         self._frame = self.flow.screen(self)
         self._frame.changed.connect(self._on_counts)
-        self._gather = QTimer(self)
-        self._gather.setSingleShot(True)
-        self._gather.setInterval(_GATHER_MS)
+        self._gather = QTimer(self, singleShot=True, interval=_GATHER_MS)
         self._gather.timeout.connect(self._pass_on_change)
         self._poked.connect(self._on_poked)
         self._status_changed.connect(self.sync.set_status)
@@ -231,8 +229,7 @@ class Workspace(QObject):
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
         mark_thread = self.library.mark_thread if isinstance(self.library, LockedLibrary) else None
-        parts: list[Stoppable] = [part for part in (self._thread, self._local_service, mark_thread) if part is not None]
-        return parts
+        return [part for part in (self._thread, self._local_service, mark_thread) if part is not None]
 
     def leave(self) -> Library:
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
