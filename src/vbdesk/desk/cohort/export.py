@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 
-from vbdesk.contract.levels import Level
 from vbdesk.contract.baseline_changes import OWN_RANGE_Z
+from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.subject_summary import USUAL, SignState, SubjectSummary
 from vbdesk.report.data_dictionary import cohort_definition
 from vbdesk.report.tables import Value
