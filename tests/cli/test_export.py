@@ -15,7 +15,8 @@ from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_expo
 from vbdesk.client import AudioSource, Target
 from vbdesk.clock import utc_now
 from vbdesk.contract.jobs import Job
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
@@ -307,7 +308,7 @@ def test_a_bundle_has_the_consents_that_this_computer_knows(profile, tmp_path, c
     library = LockedLibrary(profile, folder, vault)
     library.consents.give("s-1", ConsentKind.RESEARCH, wording="2.0", language="de", asked_by="Nurse Joy")
     with library.store.changing():
-        library.store.add("consents", "e9", "s-2", b"not what vbdesk wrote")
+        library.store.journal.note_lasting(AuditAction.CONSENT_TAKEN_IN, None, "s-2")  # nobody can read it
     source = RecordSource("https://voice.example", "acc-1")
     records = [subject_record(name, source, []) for name in ("s-1", "s-2")]
     as_library_knows(records, None, tmp_path, vault, tables=False, consents=True)

@@ -6,14 +6,8 @@ from hypothesis import strategies as st
 
 from list_by_hand import list_by_hand
 from vbdesk.clock import ManualClock
-from vbdesk.outbox.library.audit import (
-    AuditAction,
-    AuditActor,
-    AuditPart,
-    AuditReader,
-    AuditUnreadable,
-    AuditVerification,
-)
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditVerification
+from vbdesk.outbox.library.audit_reader import AuditReader, AuditUnreadable
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store

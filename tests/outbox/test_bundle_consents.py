@@ -7,7 +7,7 @@ import pytest
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import ConsentRules

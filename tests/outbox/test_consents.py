@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from list_by_hand import list_by_hand
+from list_by_hand import log_by_hand
 from vbdesk.data_files import DataFileError
 from vbdesk.outbox.library.consent import (
     ConsentChange,
@@ -122,7 +122,7 @@ def test_events_survive_a_new_start_and_are_in_the_audit_log_without_the_subject
 
 
 def opened_entries(library):
-    from vbdesk.outbox.library.audit import AuditReader
+    from vbdesk.outbox.library.audit_reader import AuditReader
 
     return AuditReader(library.store.folder, library.store.key).entries()
 
@@ -148,20 +148,18 @@ def test_known_events_are_not_taken_in_twice(library):
 
 def test_events_can_be_neither_changed_nor_removed(library):
     library.consents.give("ward4-1", ConsentKind.BOTH)
-    for statement in ("DELETE FROM consents", "UPDATE consents SET group_id = 'x'"):
+    for statement in ("DELETE FROM audit", "UPDATE audit SET subject_keys = 'x'"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"), library.store.changing() as database:
             database.execute(statement)
+    assert library.consents.status("ward4-1").in_force
 
 
 def test_an_event_moved_to_another_subject_is_unreadable_there_and_sending_is_held(library, reopen):
-    noted = library.consents.give("ward4-1", ConsentKind.BOTH)
+    library.consents.give("ward4-1", ConsentKind.BOTH)
+    library.consents.give("ward4-2", ConsentKind.BOTH)
     library.close()
-    name = "consents_are_never_changed"
-    with list_by_hand(library.store.folder) as database:
-        (trigger,) = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
-        database.execute(f"DROP TRIGGER {name}")
-        database.execute("UPDATE consents SET group_id = 'ward4-2' WHERE event_id = ?", (noted.event_id,))
-        database.execute(trigger)
+    with log_by_hand(library.store.folder) as database:
+        database.execute("UPDATE audit SET subject_keys = (SELECT subject_keys FROM audit WHERE seq = 2) WHERE seq = 1")
     opened = reopen()
     assert opened.consents.status("ward4-2").state is ConsentState.UNREADABLE
     assert opened.consents.status("ward4-1").state is ConsentState.NONE

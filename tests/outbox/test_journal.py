@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from list_by_hand import list_by_hand
+from list_by_hand import log_by_hand
 from vbdesk.outbox.library import maintenance
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING
 from vbdesk.outbox.library.library import Library
@@ -18,7 +19,6 @@ from vbdesk.outbox.library.subject_erasure import erase_subject
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 SUBJECT, OTHER, THIRD = "zq-4711-subject", "ward4-0200", "ward4-0300"
 NEEDLES = (SUBJECT, "zq-job", "zq-reading", (EIGHT + timedelta(minutes=7)).isoformat())
-TRIGGERS = ("audit_is_never_changed", "audit_is_never_shortened")
 WRONG = CorrectionReason.WRONG_PERSON
 
 
@@ -29,15 +29,9 @@ def of_service(group_id=SUBJECT, job="zq-job"):
 
 def by_hand(library, *statements):
     """Changes by somebody who has the file and the key of its pages; the structure stays."""
-    with list_by_hand(library.store.folder, library.store.key) as database:
-        marks = ", ".join("?" * len(TRIGGERS))
-        triggers = database.execute(f"SELECT sql FROM sqlite_master WHERE name IN ({marks})", TRIGGERS).fetchall()
-        for name in TRIGGERS:
-            database.execute(f"DROP TRIGGER {name}")
+    with log_by_hand(library.store.folder, library.store.key) as database:
         for statement in statements:
             database.execute(*statement) if isinstance(statement, tuple) else database.execute(statement)
-        for (sql,) in triggers:
-            database.execute(sql)
 
 
 def verified(library):
@@ -154,6 +148,16 @@ def test_an_undo_is_refused_after_a_later_correction(library):
     library.corrections.exclude(of_service(OTHER), CorrectionReason.TEST)
     with pytest.raises(NotAllowed):
         library.corrections.put_back(first.number)
+
+
+def test_the_reason_of_a_correction_is_shown_until_an_erasure_and_never_in_clear(moved):
+    log = AuditReader(moved.store.folder, moved.store.key)
+    stored = moved.store.rows("SELECT detail FROM audit")
+    assert [entry.detail for entry in log.entries()] == ["wrong person", "wrong person"]
+    assert [row["detail"] for row in stored] == ["", ""]
+    erase_subject(moved, SUBJECT)
+    assert [entry.detail for entry in log.entries()[:2]] == ["", "wrong person"]
+    assert log.verify().ok
 
 
 def test_a_subject_that_is_recorded_again_gets_a_new_key(moved):

@@ -14,7 +14,8 @@ from vbdesk.desk.ports import DeskPorts
 from vbdesk.language import language_of, reading_in, translated
 from vbdesk.outbox.diagnostics.diagnostics import diagnose
 from vbdesk.outbox.library import managed_policy
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.managed_policy import ManagedPolicy, read_policy
 from vbdesk.outbox.library.opening import LockedLibrary

@@ -19,7 +19,7 @@ from laptop_with_manual_clock import KEY, NOON, ClockedLaptop, TrueTime
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.bundles.bundle_export import exportable_recordings
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_text, doubt_sentence

@@ -15,7 +15,8 @@ from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
 from vbdesk.outbox.bundles.bundle_keys import PassphraseLock
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.integrity_check import (
     HELD,
     KEYRING_MARK_MISSING,

@@ -18,7 +18,8 @@ from vbdesk.capture.encrypted_take import EncryptedTakeWriter, FileDamaged
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
 from vbdesk.outbox.library.encrypted_sqlite import connect
@@ -51,7 +52,6 @@ PLACES = {
     "subjects": ("sealed", lambda row: f"subjects/{row['group_id']}"),
     "reads": ("sealed", lambda row: f"reads/{row['name']}/{row['read_at']}"),
     "bundles": ("sealed", lambda row: f"bundles/{row['bundle_id']}"),
-    "consents": ("sealed", lambda row: f"consents/{row['event_id']}/{row['group_id']}"),
     "corrections_due": ("sealed", lambda row: f"corrections_due/{row['number']}"),
     "audit": ("sealed", lambda row: row["seq"]),
 }
@@ -282,8 +282,8 @@ def test_consent_events_stay_with_the_id_and_nothing_else(filled):
     filled.withdraw_consent(SUBJECT)
     erase_subject(filled, SUBJECT)
     stays = {holding.place for holding in TABLES_HELD if holding.fate is Fate.STAYS}
-    assert holders(filled) == {("consents", SUBJECT)} and "consents" in stays
-    assert on_disk(filled) == {("library.sqlite", SUBJECT)}
+    assert holders(filled) == {("audit", SUBJECT)} and "audit" in stays
+    assert on_disk(filled) == set(), "its id is encrypted too"
     assert len(filled.consents.of(SUBJECT).events) == 2
 
 

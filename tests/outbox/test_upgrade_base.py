@@ -22,7 +22,8 @@ from vbdesk.outbox.bundles.bundle_export import owner_of
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import unlock_identity
 from vbdesk.outbox.library import database
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.database import LibraryUnreadable
 from vbdesk.outbox.library.encrypted_sqlite import connect
@@ -151,12 +152,13 @@ def test_the_conversion_keeps_the_old_log_and_says_in_it_that_it_was_whole(ward,
     assert entries[: len(before)] == before
     assert log.verify().ok
     converted = entries[len(before) :]
-    assert {entry.what for entry in converted} == {AuditAction.CONVERTED}
+    assert {entry.what for entry in converted} == {AuditAction.CONVERTED, AuditAction.CONSENT_TAKEN_IN}
     assert converted[0].detail == f"version 7, log of {len(before)} whole"
-    assert len(converted) == 1 + len(record["ward"]["corrections"])
+    consents = sum(len(subject["events"]) for subject in record["ward"]["consents"].values())
+    assert len(converted) == 1 + len(record["ward"]["corrections"]) + consents
     with list_by_hand(folder, key) as opened:
         tables = {row["name"] for row in opened.rows("SELECT name FROM sqlite_master")}
-    assert "corrections" not in tables
+    assert not {"corrections", "consents"} & tables
     assert (folder / "library.sqlite.v7.bak").exists(), "the copy before the conversion"
     with closing(Library(folder, key, ManualClock(NOW))) as library:
         assert library.findings == ()

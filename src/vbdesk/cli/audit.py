@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from vbdesk.outbox.library.audit import AuditEntry, AuditReader
+    from vbdesk.outbox.library.audit import AuditEntry
+    from vbdesk.outbox.library.audit_reader import AuditReader
 
 CHANGED = 1
 
@@ -100,7 +101,7 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     """Read the log of a profile; any error ends the command with one sentence."""
     from vbdesk.clock import SystemClock
     from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
-    from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+    from vbdesk.outbox.library.audit_reader import AuditReader, AuditUnreadable
     from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.library.integrity_check import NOT_KNOWN
     from vbdesk.outbox.library.rollback_detection import read_keyring

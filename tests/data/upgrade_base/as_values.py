@@ -19,7 +19,8 @@ sys.path.append(str(Path(__file__).parents[2] / "outbox"))
 from service_in_process import API, ServiceInProcess
 
 from vbdesk.outbox.bundles.bundle_export import bundles
-from vbdesk.outbox.library.audit import AuditEntry, AuditReader
+from vbdesk.outbox.library.audit import AuditEntry
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library

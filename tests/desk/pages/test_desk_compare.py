@@ -21,7 +21,8 @@ from vbdesk.desk.results.repeatability import feature_repeatability
 from vbdesk.desk.results.result_source import Found
 from vbdesk.desk.results.result_text import moment_of
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.states import OutboxState
 

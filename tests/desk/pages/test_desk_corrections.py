@@ -17,7 +17,8 @@ from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import OutboxState

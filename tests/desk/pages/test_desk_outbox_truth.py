@@ -13,9 +13,8 @@ from vbdesk.desk.outbox.banner import BannerAction, banner_of
 from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.desk.ui.cells import LevelCell, ProgressCell, StateCell
-from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentPolicy
+from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentPolicy, SubjectConsent
 from vbdesk.outbox.library.consent_gate import ConsentList
-from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, SendRule
 from vbdesk.outbox.library.states import EDGES, Fix, OutboxState

@@ -15,7 +15,8 @@ from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.results.result_source import ResultSource
 from vbdesk.desk.results.result_text import reading_of
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.shipped_signs import healthy_flagged_share
 

@@ -16,7 +16,8 @@ from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.results.result_text import reading_of
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
-from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import write_result
 from vbdesk.outbox.library.states import Fix, OutboxState

@@ -20,7 +20,7 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subject.reads import SubjectRead
 from vbdesk.desk.subject.trajectory_text import age_text, subject_of
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote

@@ -5,7 +5,7 @@ import pytest
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.desk.ui.text import Text
-from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.audit_reader import AuditReader
 
 RATE = 48_000
 

@@ -10,8 +10,7 @@ from vbdesk.desk.flow.reads import Asked, AskedRead, Read
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed, SubjectTopic, Topic
 from vbdesk.desk.subject.trajectory_text import SubjectReading, subject_of
-from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentState, ConsentStatus
-from vbdesk.outbox.library.consent_rows import SubjectConsent
+from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentState, ConsentStatus, SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import ON_THEIR_WAY
 from vbdesk.outbox.library.subject_registry import recordings_to_erase

@@ -11,11 +11,11 @@ from vbdesk.outbox.library.consent import (
     ConsentEvent,
     ConsentPolicy,
     ConsentState,
+    SubjectConsent,
     event_json,
     read_event,
 )
 from vbdesk.outbox.library.consent_gate import ConsentList
-from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 

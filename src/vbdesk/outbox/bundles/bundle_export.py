@@ -39,8 +39,8 @@ from vbdesk.outbox.bundles.bundle_sound import SoundMismatch, check_sound, piece
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.consent import SubjectConsent
 from vbdesk.outbox.library.consent_gate import ConsentList
-from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.integrity_check import list_warnings
 from vbdesk.outbox.library.items import RecordingItem

@@ -36,7 +36,7 @@ from vbdesk.outbox.diagnostics.library_facts import (
     prove_list,
 )
 from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
-from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+from vbdesk.outbox.library.audit_reader import AuditReader, AuditUnreadable
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault

@@ -13,17 +13,14 @@ account id represents the user. What an event says of subjects is encrypted, see
 import hmac
 import json
 import re
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 
 from vbdesk.language import N_, joined, message
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow, has_mark, open_to_read
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher
+from vbdesk.outbox.library.encrypted_sqlite import Connection, DatabaseRow
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
@@ -31,8 +28,11 @@ OTHER_KEY = N_("The recordings here belong to another key. They are kept as they
 _ENTRIES = "SELECT seq, at, who, what, take_id, detail, subject_keys, sealed, mac FROM audit"
 _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex": value.hex()}).encode
 
+OUTLASTS = "outlasts:"
+"""Begins, in place of the ids of keys, the encrypted id of a subject whose erasure the content outlasts."""
+
 Content = tuple[str | None, bytes | None]
-"""Ids of keys and encrypted content of an entry."""
+"""Ids of keys (or `OUTLASTS`) and encrypted content of an entry."""
 
 
 class AuditPart(StrEnum):
@@ -108,7 +108,8 @@ class AuditEntry:
         who: part and account, see `AuditActor`.
         take_id: the recording; None if the action concerns no single recording.
         detail: one more word or number.
-        subject_keys: ids of the keys that its content needs, or that it has destroyed; None if it has no content.
+        subject_keys: ids of the keys that its content needs, or that it has destroyed; or `OUTLASTS` and a subject;
+            None if it has no content.
         sealed: its content, encrypted; None if it has none.
     """
 
@@ -125,7 +126,8 @@ class AuditEntry:
     @property
     def key_ids(self) -> list[str]:
         """Ids of its keys."""
-        return (self.subject_keys or "").split()
+        stored = self.subject_keys or ""
+        return [] if stored.startswith(OUTLASTS) else stored.split()
 
     @property
     def moment(self) -> datetime:
@@ -253,76 +255,17 @@ def was_written(
     return entry.mac == _entry_mac(cipher, before[0].mac if before else AuditHead().mac, entry)
 
 
-# Reading: with a connection of its own, also while the library is open elsewhere
-
-
-class AuditReader:
-    """Reads the log of a library without opening the library."""
-
-    def __init__(self, library_folder: Path, key: bytes) -> None:
-        """Find the log in the folder of a library.
-
-        Raises:
-            AuditUnreadable: there is no library of this version, or it belongs to another key.
-        """
-        self._path, self._key, self._cipher = library_folder / "library.sqlite", key, ColumnCipher(key)
-        with self._reading() as database:
-            row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
-            try:
-                self._cipher.decrypt(row["key_check"], "library")
-            except InvalidTag:
-                raise AuditUnreadable(OTHER_KEY) from None
-
-    def entries(self) -> list[AuditEntry]:
-        """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
-        with self._reading() as database:
-            return list(_entries(database))
-
-    def verify(self) -> AuditVerification:
-        """Follow the chain from its first entry to its head, and compare the keys with it. Raises AuditUnreadable."""
-        with self._reading() as database:
-            database.execute("BEGIN")  # entries and head of one moment
-            library = database.execute("SELECT version, audit_head FROM library").fetchone()
-            head = _open_head(self._cipher, library["audit_head"], library["version"])
-            entries = list(_entries(database))
-            followed = _follow(self._cipher, entries, head)
-            if not followed.ok or not _has_keys(database):
-                return followed
-            key_ids = {row["key_id"] for row in database.execute("SELECT key_id FROM subject_keys")}
-            return _compare_keys(entries, key_ids, followed)
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        if not self._path.exists():
-            raise AuditUnreadable(message("There are no recordings here yet."))
-        try:
-            if not has_mark(self._path, self._key):
-                raise AuditUnreadable(OTHER_KEY)
-            with closing(open_to_read(self._path, self._key)) as database:
-                yield database
-        except (sqlite3.Error, OSError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise AuditUnreadable(
-                message(
-                    "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
-                    "of another version of vbdesk."
-                )
-            ) from error
-
-
-class AuditUnreadable(Exception):
-    """The log cannot be read at all; `str(error)` is one sentence for a person."""
-
-
-def _entries(database: Connection) -> Iterator[AuditEntry]:
+def all_entries(database: Connection) -> Iterator[AuditEntry]:
+    """Every entry, oldest first."""
     query = (
         _ENTRIES
-        if _has_keys(database)
+        if has_keys(database)
         else _ENTRIES.replace("subject_keys, sealed", "NULL AS subject_keys, NULL AS sealed")
     )
     return _read(database.rows(f"{query} ORDER BY seq"))
 
 
-def _has_keys(database: Connection) -> bool:
+def has_keys(database: Connection) -> bool:
     """Whether it has keys of subjects; a list that no desk has opened since the first release has none."""
     return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'subject_keys'").fetchone())
 
@@ -341,9 +284,11 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def verify_all(database: Connection, cipher: ColumnCipher, head: bytes | None, version: int) -> AuditVerification:
+def verify_all(
+    entries: Iterable[AuditEntry], cipher: ColumnCipher, head: bytes | None, version: int
+) -> AuditVerification:
     """Follow the chain of a log whose `head` was stored at `version`."""
-    return _follow(cipher, _entries(database), _open_head(cipher, head, version))
+    return _follow(cipher, entries, _open_head(cipher, head, version))
 
 
 def _follow(cipher: ColumnCipher, entries: Iterable[AuditEntry], head: AuditHead | None) -> AuditVerification:
@@ -351,22 +296,22 @@ def _follow(cipher: ColumnCipher, entries: Iterable[AuditEntry], head: AuditHead
     for entry in entries:
         due = count + 1
         if entry.seq != due:
-            return _broken(count, due, message("Entry {number} is missing.", number=due))
+            return broken_log(count, due, message("Entry {number} is missing.", number=due))
         if entry.mac != _entry_mac(cipher, mac, entry):
-            return _broken(
+            return broken_log(
                 count, due, message("Entry {number} is not as vbdesk wrote it, or does not belong there.", number=due)
             )
         count, mac = due, entry.mac
     if head is None:
-        return _broken(
+        return broken_log(
             count, count + 1, message("The mark at the end of the log was changed, so entries may be missing there.")
         )
     if count < head.count:
         one = message("Entry {number} is missing at its end.", number=head.count)
         several = message("Entries {first} to {last} are missing at its end.", first=count + 1, last=head.count)
-        return _broken(count, count + 1, one if head.count == count + 1 else several)
+        return broken_log(count, count + 1, one if head.count == count + 1 else several)
     if (count, mac) != (head.count, head.mac):
-        return _broken(
+        return broken_log(
             count, head.count + 1, message("Entry {number} was added by somebody else.", number=head.count + 1)
         )
     empty = message("The audit log is whole: it has no entry yet, and nothing was changed.")
@@ -376,24 +321,6 @@ def _follow(cipher: ColumnCipher, entries: Iterable[AuditEntry], head: AuditHead
     return AuditVerification(count, None, whole if count else empty)
 
 
-def _compare_keys(entries: Iterable[AuditEntry], there: Set[str], intact: AuditVerification) -> AuditVerification:
-    """Compare the keys that are there with those that the entries need and have destroyed."""
-    destroyed: dict[str, int] = {}
-    needed: dict[str, int] = {}
-    for entry in entries:
-        found = destroyed if entry.what == AuditAction.SUBJECT_ERASED else needed
-        for key_id in entry.key_ids:
-            found.setdefault(key_id, entry.seq)
-    back = min((seq for key_id, seq in destroyed.items() if key_id in there), default=None)
-    if back is not None:
-        return _broken(
-            intact.count, back, message("A key that entry {number} has destroyed was put back.", number=back)
-        )
-    gone = min((seq for key_id, seq in needed.items() if key_id not in there | destroyed.keys()), default=None)
-    if gone is not None:
-        return _broken(intact.count, gone, message("The key of entry {number} is missing.", number=gone))
-    return intact
-
-
-def _broken(count: int, broken_at: int, what: str) -> AuditVerification:
+def broken_log(count: int, broken_at: int, what: str) -> AuditVerification:
+    """The result for a log that was changed; `what` says how."""
     return AuditVerification(count, broken_at, joined(message("The audit log was changed."), what))

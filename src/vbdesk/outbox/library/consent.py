@@ -5,7 +5,7 @@ counts; of two with the same time, the withdrawal.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -136,6 +136,24 @@ def status_of(events: Iterable[ConsentEvent], at: datetime) -> ConsentStatus:
     return ConsentStatus(ConsentState.WITHDRAWN if withdrawn else ConsentState.EXPIRED, None, last)
 
 
+@dataclass(frozen=True, slots=True)
+class SubjectConsent:
+    """The consent events of one subject, oldest first; unreadable if something other than vbdesk changed one."""
+
+    events: tuple[ConsentEvent, ...] = ()
+    unreadable: bool = False
+
+    def status(self, at: datetime) -> ConsentStatus:
+        """The state of the consent for a recording made `at`."""
+        return ConsentStatus(ConsentState.UNREADABLE) if self.unreadable else status_of(self.events, at)
+
+
+def consent_of(consents: Mapping[str, SubjectConsent], group_id: str, at: datetime) -> ConsentStatus:
+    """The state of a subject's consent for a recording made `at`, by events that were read before."""
+    known = consents.get(group_id)
+    return NO_CONSENT if known is None else known.status(at)
+
+
 def purposes_of(event: ConsentEvent) -> set[ConsentKind]:
     """The purposes that an event gives or withdraws; a withdrawal also ends consents of earlier releases."""
     return (_GIVES if event.change is ConsentChange.GIVEN else _WITHDRAWS)[event.kind]
@@ -182,7 +200,7 @@ def event_json(event: ConsentEvent) -> dict[str, Any]:
     }
 
 
-def read_event(event_id: str, group_id: str, document: dict[str, Any]) -> ConsentEvent:
+def read_event(event_id: str, group_id: str, document: Mapping[str, Any]) -> ConsentEvent:
     """Parse what `event_json` wrote. Raises ValueError, TypeError, KeyError."""
     expires = document["expires"]
     return ConsentEvent(

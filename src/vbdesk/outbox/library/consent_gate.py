@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from vbdesk.language import N_, joined
-from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus
-from vbdesk.outbox.library.consent_rows import SubjectConsent, consent_of, read_consents
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus, SubjectConsent, consent_of
+from vbdesk.outbox.library.consents import CONSENTS
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, LibrarySettings, read_settings
 from vbdesk.outbox.library.states import OutboxState
@@ -56,20 +57,14 @@ class ConsentGate:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: tuple[object, ConsentList] | None = None
 
     def rules(self) -> ConsentRules:
         """The rules of the profile."""
         return _rules(self._store.setting(SETTINGS_NAME))
 
     def all(self) -> ConsentList:
-        """The consent of all subjects; read again after a change of events, which are only added, or of the rules."""
-        settings = self._store.setting(SETTINGS_NAME)
-        state = self._store.rows("SELECT COUNT(*) AS n FROM consents")[0]["n"], settings
-        if self._read is None or self._read[0] != state:
-            rows = self._store.rows("SELECT event_id, group_id, sealed FROM consents")
-            self._read = state, ConsentList(_rules(settings), read_consents(rows, self._store.cipher))
-        return self._read[1]
+        """The consent of all subjects."""
+        return ConsentList(self.rules(), self._store.journal.read(CONSENTS))
 
     def held_back(self) -> int:
         """Number of queued recordings that the policy does not let go."""
@@ -83,12 +78,9 @@ class ConsentGate:
 
     def refusal(self, group_id: str, at: datetime | None = None) -> str | None:
         """Why nothing may be done for a recording made `at`, now if None; None if the policy allows it."""
-        rules = self.rules()
-        if rules.policy is not ConsentPolicy.REQUIRED:
+        if self.rules().policy is not ConsentPolicy.REQUIRED:
             return None
-        query = "SELECT event_id, group_id, sealed FROM consents WHERE group_id = ?"
-        subjects = read_consents(self._store.rows(query, (group_id,)), self._store.cipher)
-        return ConsentList(rules, subjects).refusal(group_id, at or self._store.clock.now())
+        return self.all().refusal(group_id, at or self._store.clock.now())
 
 
 def refusal_of(policy: ConsentPolicy, status: ConsentStatus) -> str | None:
@@ -98,5 +90,6 @@ def refusal_of(policy: ConsentPolicy, status: ConsentStatus) -> str | None:
     return joined(_WHY[status.state], _WHAT_TO_DO)
 
 
+@lru_cache(maxsize=8)
 def _rules(settings: bytes | None) -> ConsentRules:
     return (LibrarySettings() if settings is None else read_settings(settings)).consent

@@ -7,8 +7,10 @@ from pathlib import Path
 from vbdesk.language import message
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentList
-from vbdesk.outbox.library.consent_rows import read_consents
+from vbdesk.outbox.library.consents import CONSENTS
 from vbdesk.outbox.library.encrypted_sqlite import open_to_read
+from vbdesk.outbox.library.journal import Journal
+from vbdesk.outbox.library.proved_tables import ProvedTables
 from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, read_settings
 
 
@@ -32,12 +34,12 @@ def read_consent_list(folder: Path, key: bytes) -> ConsentList:
         with closing(open_to_read(folder / "library.sqlite", key)) as database:
             database.execute("BEGIN")  # rules and events of one moment
             kept = database.execute("SELECT sealed FROM settings WHERE name = ?", (SETTINGS_NAME,)).fetchone()
-            rows = database.rows("SELECT event_id, group_id, sealed FROM consents")
+            known = Journal(ProvedTables(database, cipher, str)).read(CONSENTS)
             cipher.decrypt(database.execute("SELECT key_check FROM library").fetchone()["key_check"], "library")
         rules = ConsentRules()
         if kept is not None:
             rules = read_settings(cipher.decrypt(kept["sealed"], f"settings/{SETTINGS_NAME}")).consent
-        return ConsentList(rules, read_consents(rows, cipher))
+        return ConsentList(rules, known)
     except (sqlite3.Error, InvalidTag, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ConsentUnreadable(
             message(

@@ -1,6 +1,6 @@
-"""The consent events of one library: encrypted, authenticated, and only ever added."""
+"""The consent of subjects: events of the journal that outlast the erasure of their subject, and are only ever added."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,13 +12,36 @@ from vbdesk.outbox.library.consent import (
     ConsentEvent,
     ConsentKind,
     ConsentStatus,
+    SubjectConsent,
+    event_json,
     event_of_tick,
     plain_name,
+    read_event,
 )
-from vbdesk.outbox.library.consent_rows import SubjectConsent, encrypted_row, read_consents
 from vbdesk.outbox.library.consent_wordings import ConsentWording
+from vbdesk.outbox.library.journal import Event, Projection
 from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.store import Store
+
+
+def _add(known: Mapping[str, SubjectConsent], events: list[Event]) -> Mapping[str, SubjectConsent]:
+    new: dict[str, list[ConsentEvent]] = {}
+    unreadable = {each.subject for each in events if each.subject is not None}
+    for content in (each.content for each in events if each.content is not None):
+        consent = read_event(content["event_id"], content["group_id"], content)
+        new.setdefault(consent.group_id, []).append(consent)
+    changed = {}
+    for group_id in new.keys() | unreadable:
+        before = known.get(group_id, SubjectConsent())
+        every = sorted((*before.events, *new.get(group_id, ())), key=lambda event: event.at)
+        changed[group_id] = SubjectConsent(tuple(every), before.unreadable or group_id in unreadable)
+    return {**known, **changed}
+
+
+CONSENTS: Projection[Mapping[str, SubjectConsent]] = Projection(
+    (AuditAction.CONSENT_GIVEN, AuditAction.CONSENT_WITHDRAWN, AuditAction.CONSENT_TAKEN_IN), {}, _add
+)
+"""The consent of every subject that has any."""
 
 
 class Consents:
@@ -27,14 +50,13 @@ class Consents:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def all(self) -> dict[str, SubjectConsent]:
+    def all(self) -> Mapping[str, SubjectConsent]:
         """The events of every subject that has any."""
-        return read_consents(self._store.rows("SELECT event_id, group_id, sealed FROM consents"), self._store.cipher)
+        return self._store.journal.read(CONSENTS)
 
     def of(self, group_id: str) -> SubjectConsent:
         """The events of one subject."""
-        query = "SELECT event_id, group_id, sealed FROM consents WHERE group_id = ?"
-        return read_consents(self._store.rows(query, (group_id,)), self._store.cipher).get(group_id, SubjectConsent())
+        return self.all().get(group_id, SubjectConsent())
 
     def status(self, group_id: str, at: datetime | None = None) -> ConsentStatus:
         """The state of a subject's consent for a recording made `at`; now if None."""
@@ -99,7 +121,11 @@ class Consents:
     def take_in(self, events: Iterable[ConsentEvent]) -> int:
         """Add events of another computer; known ones are skipped. Returns how many were new."""
         with self._store.changing():
-            return sum(self._add(event, AuditAction.CONSENT_TAKEN_IN) for event in events)
+            known = {event.event_id for subject in self.all().values() for event in subject.events}
+            new = {event.event_id: event for event in events if event.event_id not in known}
+            for event in new.values():
+                self._add(event, AuditAction.CONSENT_TAKEN_IN)
+        return len(new)
 
     def take_in_tick(self, group_id: str, ticked_at: datetime | None) -> None:
         """Add the event for a tick of an earlier release, if there is one and it is not known."""
@@ -116,10 +142,6 @@ class Consents:
             self._add(event, AuditAction.CONSENT_GIVEN if given else AuditAction.CONSENT_WITHDRAWN)
         return event
 
-    def _add(self, event: ConsentEvent, what: AuditAction) -> bool:
-        """Add an event, unless there is one with its id. Within a transaction."""
-        if self._store.rows("SELECT 1 FROM consents WHERE event_id = ?", (event.event_id,)):
-            return False
-        self._store.add("consents", *encrypted_row(event, self._store.cipher))
-        self._store.note(what, detail=f"{event.change}, {event.kind}, {event.event_id}")
-        return True
+    def _add(self, event: ConsentEvent, what: AuditAction) -> None:
+        content = {"event_id": event.event_id, "group_id": event.group_id, **event_json(event)}
+        self._store.journal.note_lasting(what, content, event.group_id)

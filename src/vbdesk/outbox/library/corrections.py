@@ -24,6 +24,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
+from vbdesk.outbox.library.journal import Event, Projection
 from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.store import Store, time_text
@@ -136,15 +137,12 @@ class Corrections:
         """Every correction, oldest first; those that nobody can read any more are left out."""
         with self._store.reading():
             due = self._due()
-            events = self._store.journal.events(*_KINDS, AuditAction.CORRECTED_AT_SERVICE)
-        settled = {
-            each.content["number"]: {"settled_at": each.at}
-            for each in events
-            if each.content is not None and each.what == AuditAction.CORRECTED_AT_SERVICE
-        }
-        made = [each.content for each in events if each.what in _KINDS]
-        found = ((number, due.get(number) or content) for number, content in enumerate(made, 1))
-        return [_entry(number, {**each, **settled.get(number, {})}) for number, each in found if each is not None]
+            made = self._store.journal.read(_CORRECTIONS)
+        found = {number: entry for number, entry in enumerate(made, 1) if entry is not None}
+        for number, document in due.items():
+            if number <= len(made) and not (number in found and found[number].settled):
+                found[number] = _entry(number, document)
+        return [found[number] for number in sorted(found)]
 
     def due(self) -> list[Correction]:
         """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
@@ -347,11 +345,11 @@ class Corrections:
         undoes: int | None = None,
     ) -> Correction:
         now, journal = self._store.clock.now(), self._store.journal
-        number = journal.count(*_KINDS) + 1
+        number = len(journal.read(_CORRECTIONS)) + 1
         entry = Correction(number, member, source, target, reason, now, undoes, _first_step(target))
         if not member.job_ids:  # the service has nothing of it
             entry = replace(entry, step=CorrectionStep.SETTLED, settled_at=now)
-        journal.note(what, _content(entry), entry.subjects, member.take_id, str(reason))
+        journal.note(what, _content(entry), entry.subjects, member.take_id)
         return entry
 
     def _store_progress(self, entry: Correction) -> None:
@@ -430,6 +428,26 @@ def _entry(number: int, document: Mapping[str, Any]) -> Correction:
         settled_at=_moment(document["settled_at"]),
         erased=document.get("erased", False),
     )
+
+
+def _add_events(known: tuple[Correction | None, ...], events: list[Event]) -> tuple[Correction | None, ...]:
+    """Corrections by number, None for one that nobody can read any more."""
+    found = list(known)
+    for event in events:
+        if event.what in _KINDS:
+            found.append(None if event.content is None else _entry(len(found) + 1, event.content))
+            continue
+        index = len(found) if event.content is None else event.content["number"] - 1
+        before = found[index] if index < len(found) else None  # gone if somebody has removed events
+        if before is not None:
+            settled_at = datetime.fromisoformat(event.at)
+            found[index] = replace(before, step=CorrectionStep.SETTLED, settled_at=settled_at)
+    return tuple(found)
+
+
+_CORRECTIONS: Projection[tuple[Correction | None, ...]] = Projection(
+    (*_KINDS, AuditAction.CORRECTED_AT_SERVICE), (), _add_events
+)
 
 
 def _text(moment: datetime | None) -> str | None:

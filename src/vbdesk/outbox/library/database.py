@@ -29,7 +29,7 @@ from vbdesk.sqlite_files import orphaned_log
 
 __all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions on damaged database bytes: from SQLite, or from parsing a value."""
@@ -83,7 +83,7 @@ def open_database(path: Path, key: bytes, cipher: ColumnCipher, now: str) -> tup
         if not with_tables.fetchone():
             _create(connection, cipher)
         version = _check(connection, cipher, path.parent)
-        changed = version < SCHEMA_VERSION and not convert(connection, cipher, path, key, SCHEMA_VERSION, now)
+        changed = version < SCHEMA_VERSION and not convert(connection, cipher, path, key, version, now)
         changed |= repair(connection, path, key, SCHEMA_VERSION)
     except TableMissing as error:
         connection.close()

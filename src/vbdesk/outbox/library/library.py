@@ -18,7 +18,8 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.language import N_, message
-from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditVerification
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents

@@ -170,6 +170,7 @@ class Store(ProvedTables):
                 self._database.execute("COMMIT")
             except BaseException:
                 self._shelf.clear()
+                self.journal.undo_change()
                 self._after_commit.clear()
                 self._undo()
                 raise
@@ -562,6 +563,7 @@ class Store(ProvedTables):
 
     def _begin_change(self) -> None:
         self._look_for_foreign_writes()
+        self.journal.begin_change()
         library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
         self._sums = open_sums(self.cipher, library["sums"], library["version"])
         self.log.begin_change(library["audit_head"], library["version"])

@@ -23,7 +23,6 @@ PROVED_TABLES = {
     "opened": ("take_id",),
     "trash": ("take_id", "deleted_at", "take_key", "sealed"),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
-    "consents": ("event_id", "group_id", "sealed"),
     "corrections_due": ("number", "sealed"),
     "subject_keys": ("key_id", "subject", "sealed"),
     "audit": ("seq", "at", "who", "what", "take_id", "detail", "subject_keys", "sealed", "mac"),

@@ -110,17 +110,6 @@ CREATE TABLE bundles (
   settled INTEGER NOT NULL,
   sealed BLOB NOT NULL
 );
--- Consent of subjects, given and withdrawn: events are only added.
-CREATE TABLE consents (
-  event_id TEXT PRIMARY KEY,
-  group_id TEXT NOT NULL,
-  sealed BLOB NOT NULL
-);
-CREATE INDEX consents_by_subject ON consents (group_id);
-CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
-BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
-CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
-BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 """
 _NEVER = """
 CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
@@ -128,7 +117,7 @@ BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_is_never_shortened BEFORE DELETE ON audit
 BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END;
 """
-TABLES = f"""{_COMMON}
+_KEYS = """
 -- Keys of what the entries of audit say of a subject, found by a MAC of its id: see journal.
 CREATE TABLE subject_keys (
   key_id TEXT PRIMARY KEY,
@@ -152,9 +141,27 @@ CREATE TABLE audit (
   sealed BLOB, -- what the event says
   mac BLOB NOT NULL
 );
+"""
+TABLES = f"""{_COMMON}{_KEYS}
+CREATE INDEX audit_of_subjects ON audit (what) WHERE subject_keys IS NOT NULL; -- and by seq, which every index has
+{_NEVER}"""
+# Of earlier versions, which `conversion` converts
+_CONSENTS = """
+CREATE TABLE consents (
+  event_id TEXT PRIMARY KEY,
+  group_id TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+CREATE INDEX consents_by_subject ON consents (group_id);
+CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
+BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
+CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
+BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
+"""
+TABLES_8 = f"""{_COMMON}{_CONSENTS}{_KEYS}
 CREATE INDEX audit_of_subjects ON audit (what, subject_keys) WHERE subject_keys IS NOT NULL;
 {_NEVER}"""
-TABLES_7 = f"""{_COMMON}
+TABLES_7 = f"""{_COMMON}{_CONSENTS}
 CREATE TABLE corrections (
   number INTEGER PRIMARY KEY,
   sealed BLOB NOT NULL
@@ -169,4 +176,3 @@ CREATE TABLE audit (
   mac BLOB NOT NULL
 );
 {_NEVER}"""
-"""Of version 7, which `conversion` converts."""

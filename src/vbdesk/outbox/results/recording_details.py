@@ -7,9 +7,15 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
-from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, event_order, purposes_of
+from vbdesk.outbox.library.consent import (
+    ConsentChange,
+    ConsentEvent,
+    ConsentKind,
+    SubjectConsent,
+    event_order,
+    purposes_of,
+)
 from vbdesk.outbox.library.consent_gate import ConsentList
-from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.corrections import Correction
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, capture_facts
