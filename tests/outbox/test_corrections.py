@@ -13,6 +13,7 @@ from simulated_laptop import MONDAY, BadNetwork, Fault, Laptop, Precision, World
 
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.corrections import CorrectedRecording, CorrectionReason, CorrectionStep
@@ -79,8 +80,8 @@ class Ward:
         return sorted(job.group_id or "" for job in jobs if job.job_id == job_id)
 
     def audit(self, what):
-        rows = self.library.store.rows("SELECT take_id, detail FROM audit WHERE what = ? ORDER BY seq", (what,))
-        return [tuple(row) for row in rows]
+        entries = AuditReader(self.library.store.folder, self.library.store.key).entries()
+        return [(entry.take_id, entry.detail) for entry in entries if entry.what == what]
 
 
 @pytest.fixture(scope="module")

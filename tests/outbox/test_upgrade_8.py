@@ -22,6 +22,7 @@ from vbdesk.outbox.library import database
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentState
+from vbdesk.outbox.library.consent_reader import ConsentUnreadable, read_consent_list
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library
 
@@ -92,6 +93,15 @@ def test_known_events_are_known_after_it(folder):
         events = [event for subject in library.consents.all().values() for event in subject.events]
         assert library.consents.take_in(events) == 0
         assert consents_of(library) == before == RECORDED["consents"]
+
+
+def test_a_command_beside_the_desk_finds_no_consent_missing_before_it(folder):
+    """It reads without converting, so it asks for the desk and takes nobody for a subject without a withdrawal."""
+    with pytest.raises(ConsentUnreadable, match="open the desk once"):
+        read_consent_list(folder, KEY)
+    with opened(folder):
+        pass
+    assert as_values.plain(read_consent_list(folder, KEY).subjects) == RECORDED["consents"]
 
 
 @pytest.mark.parametrize(

@@ -148,12 +148,6 @@ class SubjectConsent:
         return ConsentStatus(ConsentState.UNREADABLE) if self.unreadable else status_of(self.events, at)
 
 
-def consent_of(consents: Mapping[str, SubjectConsent], group_id: str, at: datetime) -> ConsentStatus:
-    """The state of a subject's consent for a recording made `at`, by events that were read before."""
-    known = consents.get(group_id)
-    return NO_CONSENT if known is None else known.status(at)
-
-
 def purposes_of(event: ConsentEvent) -> set[ConsentKind]:
     """The purposes that an event gives or withdraws; a withdrawal also ends consents of earlier releases."""
     return (_GIVES if event.change is ConsentChange.GIVEN else _WITHDRAWS)[event.kind]

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from vbdesk.language import N_, joined
-from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus, SubjectConsent, consent_of
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus, SubjectConsent
 from vbdesk.outbox.library.consents import CONSENTS
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, LibrarySettings, read_settings
@@ -33,7 +33,7 @@ class ConsentList:
 
     def status(self, group_id: str, at: datetime) -> ConsentStatus:
         """The state of a subject's consent for a recording made `at`."""
-        return consent_of(self.subjects, group_id, at)
+        return self.subjects.get(group_id, SubjectConsent()).status(at)
 
     def of_recording(self, item: RecordingItem) -> ConsentStatus:
         """The state of the consent for a recording."""

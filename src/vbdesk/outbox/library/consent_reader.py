@@ -8,6 +8,7 @@ from vbdesk.language import message
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consents import CONSENTS
+from vbdesk.outbox.library.database import SCHEMA_VERSION
 from vbdesk.outbox.library.encrypted_sqlite import open_to_read
 from vbdesk.outbox.library.journal import Journal
 from vbdesk.outbox.library.proved_tables import ProvedTables
@@ -35,7 +36,10 @@ def read_consent_list(folder: Path, key: bytes) -> ConsentList:
             database.execute("BEGIN")  # rules and events of one moment
             kept = database.execute("SELECT sealed FROM settings WHERE name = ?", (SETTINGS_NAME,)).fetchone()
             known = Journal(ProvedTables(database, cipher, str)).read(CONSENTS)
-            cipher.decrypt(database.execute("SELECT key_check FROM library").fetchone()["key_check"], "library")
+            library = database.execute("SELECT schema_version, key_check FROM library").fetchone()
+        cipher.decrypt(library["key_check"], "library")
+        if library["schema_version"] != SCHEMA_VERSION:
+            raise ValueError("its consents are elsewhere")
         rules = ConsentRules()
         if kept is not None:
             rules = read_settings(cipher.decrypt(kept["sealed"], f"settings/{SETTINGS_NAME}")).consent

@@ -26,12 +26,12 @@ from vbdesk.outbox.library.store import Store
 
 def _add(known: Mapping[str, SubjectConsent], events: list[Event]) -> Mapping[str, SubjectConsent]:
     new: dict[str, list[ConsentEvent]] = {}
-    unreadable = {each.subject for each in events if each.subject is not None}
+    unreadable = [each.subject for each in events if each.subject is not None]
     for content in (each.content for each in events if each.content is not None):
         consent = read_event(content["event_id"], content["group_id"], content)
         new.setdefault(consent.group_id, []).append(consent)
     changed = {}
-    for group_id in new.keys() | unreadable:
+    for group_id in dict.fromkeys((*new, *unreadable)):
         before = known.get(group_id, SubjectConsent())
         every = sorted((*before.events, *new.get(group_id, ())), key=lambda event: event.at)
         changed[group_id] = SubjectConsent(tuple(every), before.unreadable or group_id in unreadable)
