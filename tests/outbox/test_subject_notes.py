@@ -82,7 +82,7 @@ def test_a_deleted_recording_is_no_unread_result(library, notes, with_result):
 
 
 def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
-    ResponseCache(library.store).store("groups", b"[1, 2]")
+    ResponseCache(library.store).store("groups", b"[1, 2]", 0)
     kept_at = clock.now()
     clock.advance(3600)
     library.close()
@@ -94,5 +94,5 @@ def test_a_kept_answer_comes_with_its_age(library, reopen, clock):
 def test_keeping_an_answer_is_no_news_of_a_recording(library):
     heard = []
     library.subscribe(lambda: heard.append(1))
-    ResponseCache(library.store).store("groups", b"[]")
+    ResponseCache(library.store).store("groups", b"[]", 0)
     assert not heard

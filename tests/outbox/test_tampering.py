@@ -91,7 +91,7 @@ def full(library, new_take, folder):
     notes = SubjectNotes(store)
     notes.store("ward4-1", SubjectNote("hoarse", ("left-handed",)))
     notes.open_subject("ward4-4")
-    ResponseCache(store).store("credits", b"{}")
+    ResponseCache(store).store("credits", b"{}", 0)
     library.close()
     with by_hand(folder) as database:
         for table in tables_of(database):
