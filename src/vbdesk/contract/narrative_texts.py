@@ -182,12 +182,11 @@ class NarrativeTexts(StrictDataModel):
         _require("action", RecommendedAction, self.action)
         _require("sign", SignName, self.signs)
         context: dict[str, Any] = info.context or {}
-        rules: NarrativeRules | None = context.get("rules")
+        rules: NarrativeRules = context["rules"]
         _require("missing", context.get("missing", ()), self.missing)
         _require("clause", context.get("features", ()), self.clauses)
-        if rules is not None:
-            _require("special", [special.words for special in rules.special], self.special)
-            _require("cause", [*rules.causes.in_noise.values(), *rules.causes.always.values()], self.causes.phrase)
+        _require("special", [special.words for special in rules.special], self.special)
+        _require("cause", [*rules.causes.in_noise.values(), *rules.causes.always.values()], self.causes.phrase)
         return self
 
 

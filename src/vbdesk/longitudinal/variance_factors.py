@@ -46,7 +46,7 @@ def quality_factors(entries: Sequence[RecordedQuality], rule: QualityRule) -> Ar
 
 
 def interval_factors(low: Array, high: Array, usual_variance: float, offset: float, rule: QualityRule) -> Array:
-    """Variance factor of readings by their score interval (0 without), shape (n,).
+    """Variance factor of readings by their score interval (NaN without), shape (n,).
 
     It can only raise the factor by quality. Resampling one recording does not show differences between days, so a
     narrow interval does not make a reading more precise.
@@ -60,8 +60,7 @@ def interval_factors(low: Array, high: Array, usual_variance: float, offset: flo
     """
     width = started_logit(high, offset) - started_logit(low, offset)
     sd = width / (2.0 * normal_quantile(rule.score_interval_level))
-    factors = np.minimum(sd * sd / usual_variance, rule.factor_range[1])
-    return np.where(np.isfinite(factors), factors, 0.0)
+    return np.minimum(sd * sd / usual_variance, rule.factor_range[1])
 
 
 def reading_factors(
@@ -74,7 +73,7 @@ def reading_factors(
         known = [(nan, nan) if r is None or r.interval is None else r.interval for r in readings]
         low, high = (np.array([interval[end] for interval in known]) for end in (0, 1))
         own = interval_factors(low, high, parameters.interval_variance(sign), parameters.scale.offset, rule)
-        factors = np.maximum(factors, own)
+        factors = np.fmax(factors, own)  # NaN counts as nothing
     inconclusive = np.array([r is not None and r.level == Level.INCONCLUSIVE for r in readings])
     return np.where(inconclusive, rule.factor_range[1], factors)
 
