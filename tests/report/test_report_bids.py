@@ -61,6 +61,12 @@ def test_each_table_of_a_sign_has_one_row_per_session(cases: dict[str, SubjectRe
     assert set(features["speech_rate_band"]) == {"reduced"}
 
 
+def test_the_readme_counts_its_subjects(cases: dict[str, SubjectRecord]) -> None:
+    for names, told in ((["two"], "1 subject"), (["first recording", "two"], "2 subjects")):
+        files = bids_files([cases[name] for name in names])
+        assert re.findall(r"\b\d+ subjects?\b", files["README"].decode()) == [told]
+
+
 def test_recordings_with_equal_times_are_two_sessions(cases: dict[str, SubjectRecord]) -> None:
     sessions = read(bids_files([cases["mixed models"]])["sub-mixed/sub-mixed_sessions.tsv"])
     assert sessions["session_id"].is_unique
