@@ -15,7 +15,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "outbox")]
 
 from identity_machine import Bench, IdentityMachine
 

@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from random import Random
 
-sys.path.append(str(Path(__file__).parents[1] / "outbox"))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "outbox")]
 
 from fault_schedules import Bench, Schedule, generate, opened_bench, smallest_that_fails
 
