@@ -79,17 +79,17 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
         return kind.model_validate(content, context=context)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or message("the file")
+        location = ".".join(str(part) for part in first["loc"]) or message("the file")
         own = first.get("ctx", {}).get("error")  # raised by a validator of ours, perhaps with a message
         reason = own if isinstance(own, ValueError) else first["msg"]
         more = error.error_count() - 1
-        one = message("{file}: {place}: {reason}.", file=path.name, place=place, reason=reason)
+        one = message("{file}: {place}: {reason}.", file=path.name, place=location, reason=reason)
         several = plural_message(
             "{file}: {place}: {reason} (and {count} more).",
             "{file}: {place}: {reason} (and {count} more).",
             more,
             file=path.name,
-            place=place,
+            place=location,
             reason=reason,
         )
         raise DataFileError(several if more else one) from error

@@ -111,8 +111,8 @@ class TakeAudio:
         marks = tuple(mark - start_s for mark in self.marks_s if start_s <= mark <= end_s)
         begun = [task for task in self.tasks if task.moment_s <= end_s]
         under_way = [task for task in begun if task.moment_s <= start_s][-1:]
-        kept = under_way + [task for task in begun if task.moment_s > start_s]
-        tasks = tuple(TaskStart(task.task_id, max(0.0, task.moment_s - start_s)) for task in kept)
+        part_tasks = under_way + [task for task in begun if task.moment_s > start_s]
+        tasks = tuple(TaskStart(task.task_id, max(0.0, task.moment_s - start_s)) for task in part_tasks)
         samples = self.samples[max(first, 0) : last]
         return TakeAudio(samples, self.sample_rate, self.complete, self.about, marks, tasks, self.closing)
 
@@ -187,9 +187,9 @@ class EncryptedTakeWriter:
             keep_frames: number of frames that count; None for all.
             closing: figures for the manifest; `frames` and `sha256` are added.
         """
-        kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
-        known = {**(closing or {}), "frames": kept, "sha256": self._digest_of(kept)}
-        if kept != self.frames:
+        stored_frames = self.frames if keep_frames is None else min(keep_frames, self.frames)
+        known = {**(closing or {}), "frames": stored_frames, "sha256": self._digest_of(stored_frames)}
+        if stored_frames != self.frames:
             known["written"] = self.frames
         try:
             self._blocks.write(BlockKind.END, _to_json(known))
@@ -209,11 +209,11 @@ class EncryptedTakeWriter:
         """Whether this process is writing a take to `path`."""
         return path.absolute() in cls._writing
 
-    def _digest_of(self, kept: int) -> str:
-        if kept == self.frames:
+    def _digest_of(self, stored_frames: int) -> str:
+        if stored_frames == self.frames:
             return self._digest.hexdigest()
         self._blocks.sync()
-        digest, left = hashlib.sha256(), kept
+        digest, left = hashlib.sha256(), stored_frames
         for frames in read_frames(self._path, self._key):
             digest.update(frames[:left].astype("<i2", copy=False).tobytes())
             left -= min(left, len(frames))

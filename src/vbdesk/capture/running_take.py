@@ -201,17 +201,17 @@ class RunningTake:
         try:
             end = self._record()
             self._seal()
-            kept = self._frames if end.keep_frames is None else min(end.keep_frames, self._frames)
+            stored_frames = self._frames if end.keep_frames is None else min(end.keep_frames, self._frames)
             if end.reason is EndReason.CANCELLED:
                 self._writer.abandon()
                 with contextlib.suppress(FileNotFoundError):  # a look for takes of a crash has just deleted it
                     shred(self._path)
             else:
-                self._writer.close(kept, self._closing(end))
+                self._writer.close(stored_frames, self._closing(end))
         except OSError:
             self._writer.abandon()
             return self._described(_End(EndReason.DISK_FULL), self._writer.frames)
-        return self._described(end, kept)
+        return self._described(end, stored_frames)
 
     def _record(self) -> _End:
         while True:

@@ -45,7 +45,7 @@ class Take:
 
 def end_sentence(reason: EndReason, duration_s: float) -> Message | None:
     """Why a recording ended unexpectedly, and what of it is kept; None after a normal stop."""
-    kept = (
+    kept_text = (
         plural_message(
             "The {count} second before that is kept.", "The {count} seconds before that are kept.", whole(duration_s)
         )
@@ -56,12 +56,12 @@ def end_sentence(reason: EndReason, duration_s: float) -> Message | None:
         case EndReason.LIMIT:
             return message("The recording has reached 20 minutes, the most that can be analysed. All of it is kept.")
         case EndReason.UNPLUGGED:
-            return joined(message("The microphone was unplugged."), kept)
+            return joined(message("The microphone was unplugged."), kept_text)
         case EndReason.REPLACED:
-            return joined(message("The microphone was unplugged and another one took over."), kept)
+            return joined(message("The microphone was unplugged and another one took over."), kept_text)
         case EndReason.STALLED:
-            return joined(message("The microphone gives no sound any more."), kept)
+            return joined(message("The microphone gives no sound any more."), kept_text)
         case EndReason.DISK_FULL:
             room = message("Make room before you record again.")
-            return joined(message("The disk is full or gone."), kept, room)
+            return joined(message("The disk is full or gone."), kept_text, room)
     return None

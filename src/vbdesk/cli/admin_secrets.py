@@ -132,11 +132,11 @@ def prune(
                     )
                 _require_resealed(settings, database)
                 pruned = _prune_key_file(settings, database)
-            kept, removed = _parted(keys, sealing.seals_from)
-            file.replace(kept)
+            remaining, removed = _parted(keys, sealing.seals_from)
+            file.replace(remaining)
     except OSError as error:
         fail(_("{file} cannot be written: {reason}.", file=file.path, reason=system_reason(error)))
-    shown = {"removed": [key.name for key in removed], "kept": [key.name for key in kept]}
+    shown = {"removed": [key.name for key in removed], "kept": [key.name for key in remaining]}
     show({**shown, "encryption_keys_removed": pruned} if pruned else shown, as_json)
 
 
@@ -184,10 +184,10 @@ def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
     if settings.key_file is None:
         return []
     keys, needed = find_keys(settings), wrapped_by(database)
-    kept = tuple(key for key in keys if key.name in needed)
-    if kept and kept != keys:
-        replace_key_file(settings.key_file, kept)
-    return [key.name for key in keys if kept and key not in kept]
+    remaining = tuple(key for key in keys if key.name in needed)
+    if remaining and remaining != keys:
+        replace_key_file(settings.key_file, remaining)
+    return [key.name for key in keys if remaining and key not in remaining]
 
 
 def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
@@ -205,8 +205,8 @@ def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -
 
 def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKeys"]:
     """The current and future keys, and the older ones."""
-    kept = tuple(key for key in keys if key.seals_from >= seals_from)
-    return kept, tuple(key for key in keys if key not in kept)
+    remaining = tuple(key for key in keys if key.seals_from >= seals_from)
+    return remaining, tuple(key for key in keys if key not in remaining)
 
 
 def _file_of(settings: "Settings") -> "KeyFile":

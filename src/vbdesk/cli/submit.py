@@ -402,8 +402,8 @@ def _sent_line(outcome: "SubmissionOutcome") -> str:
 
 def _recorded_at(outcome: "SubmissionOutcome") -> datetime:
     """The time at the service: the given one with its own digits, or that of an earlier run."""
-    given, kept = outcome.file.recorded_at, outcome.recorded_at
-    return given if kept is None or abs(kept - given) < timedelta(seconds=1) else kept
+    given, stored = outcome.file.recorded_at, outcome.recorded_at
+    return given if stored is None or abs(stored - given) < timedelta(seconds=1) else stored
 
 
 def _document(outcome: "SubmissionOutcome", ended: "dict[str, Job]") -> dict[str, Any]:

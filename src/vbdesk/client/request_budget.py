@@ -88,9 +88,9 @@ class RequestBudget:
         """
         with self._lock:
             sent = self._sent[bucket]
-            place = bisect_left(sent, sent_at)
-            if sent[place : place + 1] == [sent_at]:  # else it has left the window
-                del sent[place]
+            index = bisect_left(sent, sent_at)
+            if sent[index : index + 1] == [sent_at]:  # else it has left the window
+                del sent[index]
             insort(sent, max(sent_at, now))
 
     def close(self, bucket: Bucket, until: float) -> None:

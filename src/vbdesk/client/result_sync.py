@@ -55,15 +55,15 @@ def sync(
         WrongFolder, InUse, JsonLinesDamaged, OSError: the folder cannot be used.
         ClientError: see `vbdesk.client.errors`.
     """
-    with ResultFolder(folder, client.account_id) as kept:
-        run = _Run(client, kept, on_job, cancel)
+    with ResultFolder(folder, client.account_id) as results:
+        run = _Run(client, results, on_job, cancel)
         if groups is None:
             run.account()
         else:
             for group_id in dict.fromkeys(groups):
                 run.group(group_id, None)
-        kept.write_table()
-        return SyncReport(run.new, len(run.unfinished), kept.count)
+        results.write_table()
+        return SyncReport(run.new, len(run.unfinished), results.count)
 
 
 class _Run:

@@ -118,8 +118,8 @@ def without_widening(sign_version: str) -> str:
         return sign_version
     version, _, build = sign_version.partition("+")
     own, norms, name = build.partition("norms.")
-    kept = [part for part in own.rstrip(".").split(".") if part != WIDENED]
-    left = ".".join([*kept, norms + name] if norms else kept)
+    parts = [part for part in own.rstrip(".").split(".") if part != WIDENED]
+    left = ".".join([*parts, norms + name] if norms else parts)
     return f"{version}+{left}" if left else version
 
 

@@ -156,8 +156,8 @@ class SubjectRecord:
 
     def without(self, job_ids: Collection[str], trajectory: TrajectoryRead | None) -> "SubjectRecord":
         """Copy without recordings that left the course; changes against the baseline come from `trajectory`."""
-        kept = (each for each in self.recordings if each.job.job_id not in job_ids)
-        recordings = (replace(each, job=job_with_changes(each.job, trajectory)) for each in kept)
+        others = (each for each in self.recordings if each.job.job_id not in job_ids)
+        recordings = (replace(each, job=job_with_changes(each.job, trajectory)) for each in others)
         return replace(self, recordings=tuple(recordings), trajectory=trajectory)
 
     def recording(self, job_id: str) -> RecordingRecord:

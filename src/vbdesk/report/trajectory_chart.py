@@ -335,18 +335,18 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
-        for place in range(1, (end.date() - day.date()).days + 1):
-            moment = day + timedelta(days=place)
+        for offset in range(1, (end.date() - day.date()).days + 1):
+            moment = day + timedelta(days=offset)
             if moment > end:
                 return
-            if place % step == 0:
+            if offset % step == 0:
                 yield in_zone(moment, UTC), formats.day_without_year(moment)
         return
     first, last, step = start.month, 12 * (end.year - start.year) + end.month, 1
     if last > _MOST_MONTHS:
         first, step = 12, 12 * math.ceil(last / 12 * _MIN_TICK_WIDTH / (area.right - area.left))
-    for place in range(first, last, step):
-        moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
+    for offset in range(first, last, step):
+        moment = datetime(start.year + offset // 12, offset % 12 + 1, 1, tzinfo=zone)
         if moment > end:
             return
         name = formats.month_and_year(moment) if moment.month == 1 else formats.month(moment)

@@ -20,9 +20,9 @@ def spectrogram_image(theme: Theme, shades: NDArray[np.uint8]) -> QImage:
 
 def _palette(theme: Theme) -> NDArray[np.uint8]:
     """Shape (256, 3): from the background to the strongest colour."""
-    places = [place for place, _ in _STOPS]
+    positions = [position for position, _ in _STOPS]
     inks = [theme.colour(token) for _, token in _STOPS]
     steps = np.linspace(0.0, 1.0, _SHADES)
     rgb = np.array([(ink.red(), ink.green(), ink.blue()) for ink in inks], np.float64)
-    channels = [np.interp(steps, places, rgb[:, channel]) for channel in range(3)]
+    channels = [np.interp(steps, positions, rgb[:, channel]) for channel in range(3)]
     return np.rint(np.column_stack(channels)).astype(np.uint8)

@@ -321,8 +321,8 @@ class TakeWaveform(QWidget):
         steps |= {Qt.Key.Key_Home: -self._seconds, Qt.Key.Key_End: self._seconds}
         edges = {Qt.Key.Key_BracketLeft: "start", Qt.Key.Key_BracketRight: "end"}
         if event.key() in steps:
-            place = self._position + steps[Qt.Key(event.key())]
-            self.sought.emit(min(self._seconds, max(0.0, place)))
+            position = self._position + steps[Qt.Key(event.key())]
+            self.sought.emit(min(self._seconds, max(0.0, position)))
         elif event.key() in edges and self._handles:
             self._move_handle(edges[Qt.Key(event.key())], self._position)
             self.trimmed.emit(self._span)
@@ -371,13 +371,13 @@ class TakeWaveform(QWidget):
         if not count or shown_s <= 0:
             return
 
-        def place(seconds: float) -> int:
+        def pixel(seconds: float) -> int:
             return min(count, max(0, round(count * (seconds - view.start) / shown_s)))
 
         lit = (
-            slice(place(self._span.start), place(self._span.end))
+            slice(pixel(self._span.start), pixel(self._span.end))
             if self._trimmable
-            else slice(0, place(self._position))
+            else slice(0, pixel(self._position))
         )
         dim, wave = self._theme.colour("wavedim"), self._theme.colour("wave")
         paint_bars(painter, area, bars[: lit.start], dim)

@@ -60,8 +60,8 @@ class _Mark(QWidget):
         painter = antialiased(QPainter(self))
         side = self._theme.px(24)
         whole = QRectF(self.rect())
-        place = mirrored(painter, QRectF(0, 0, side, side), whole)
-        painter.drawPixmap(place.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
+        area = mirrored(painter, QRectF(0, 0, side, side), whole)
+        painter.drawPixmap(area.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
         painter.setFont(self._theme.font(Role.CARD_TITLE))
         painter.setPen(self._theme.colour("text"))
         name = mirrored(painter, QRectF(side + 10, 0, 200, side), whole)
@@ -274,8 +274,8 @@ class FirstStartPage(QWidget):
         return card
 
     @Slot(int)
-    def _on_language(self, place: int) -> None:
-        self.language_wanted.emit(self.language.itemData(place))
+    def _on_language(self, index: int) -> None:
+        self.language_wanted.emit(self.language.itemData(index))
 
     @Slot()
     def _on_typed(self) -> None:

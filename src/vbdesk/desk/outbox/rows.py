@@ -300,8 +300,8 @@ def _waiting_text(item: RecordingItem, context: RowContext) -> str:
             item.reason
             or N_("No answer came to the last try. The service is asked first whether it has the recording.")
         )
-    place = pgettext("place in line as a sentence", "{place}.", place=place_in_line(context.place_in_line(item)))
-    return f"{place} {translated(item.reason)}" if item.reason else place
+    place_text = pgettext("place in line as a sentence", "{place}.", place=place_in_line(context.place_in_line(item)))
+    return f"{place_text} {translated(item.reason)}" if item.reason else place_text
 
 
 def _moment(item: RecordingItem, context: RowContext) -> str:

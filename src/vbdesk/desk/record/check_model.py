@@ -204,8 +204,8 @@ class TakeReviewViewModel(QObject):
         self.source, self.not_stored = source, ""
         self.started.emit(source)
         note_listened = partial(self._library.note, AuditAction.LISTENED, source.name)
-        kept = source.origin is Origin.LIBRARY
-        self.playback.load(partial(read_audio, self._library, source), note_listened if kept else None)
+        in_library = source.origin is Origin.LIBRARY
+        self.playback.load(partial(read_audio, self._library, source), note_listened if in_library else None)
         trim_s = source.metadata.trim_s
         self._check(None if trim_s is None else TrimRange(*trim_s))
 
@@ -282,8 +282,8 @@ class TakeReviewViewModel(QObject):
         if source is not None and source.origin is Origin.LIBRARY and damaged:
             self.sound_damaged.emit(source.name, outcome.sentence)
         else:
-            kept = "" if source is None or source.origin is not Origin.TAKE else _("The take is kept.")
-            self.failed.emit(f"{outcome.sentence} {kept}".strip())
+            kept_text = "" if source is None or source.origin is not Origin.TAKE else _("The take is kept.")
+            self.failed.emit(f"{outcome.sentence} {kept_text}".strip())
         self._next()
 
     @Slot(object)

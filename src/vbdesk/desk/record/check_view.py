@@ -122,12 +122,12 @@ class CheckView(QWidget):
     def _playback_card(self) -> Card:
         card = Card(padding=0)
         card.setAccessibleName(_("Playback"))
-        place, part = QHBoxLayout(), QHBoxLayout()
-        for row in (place, part):
+        position_row, part = QHBoxLayout(), QHBoxLayout()
+        for row in (position_row, part):
             row.setSpacing(16)
         for widget in (self._position, self._length, self.picture):
-            place.addWidget(widget)
-        place.addStretch(1)
+            position_row.addWidget(widget)
+        position_row.addStretch(1)
         for button in (self.zoom_in, self.zoom_out):
             part.addWidget(button)
         part.addStretch(1)
@@ -135,7 +135,7 @@ class CheckView(QWidget):
         part.addWidget(self.undo_trim)
         self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._below.setSpacing(16)
-        self._below.addLayout(place)
+        self._below.addLayout(position_row)
         self._below.addLayout(part, 1)
         grid = self._playback = QGridLayout()
         grid.setHorizontalSpacing(18)

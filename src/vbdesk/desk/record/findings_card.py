@@ -88,8 +88,8 @@ class RowView(QWidget):
         else:
             self._grid.addWidget(self.sentence, 1, 0, 1, 6)
         line, places = (2, (0, 1)) if tight else (0, (4, 5))
-        for part, place in zip((self.value, self.limit), places, strict=True):
-            self._grid.addWidget(part, line, place, 1, 5 if tight and place else 1, middle)
+        for part, position in zip((self.value, self.limit), places, strict=True):
+            self._grid.addWidget(part, line, position, 1, 5 if tight and position else 1, middle)
         self._grid.setColumnStretch(2, 1)
 
     def set_low(self, low: bool) -> None:

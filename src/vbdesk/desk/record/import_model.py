@@ -210,8 +210,8 @@ class ImportViewModel(QObject):
 
     def row_text(self, key: str | None) -> str:
         """Everything there is to say about a row."""
-        place = None if key is None else self.table.index_of(key)
-        row = None if place is None else self.table.row(place)
+        index = None if key is None else self.table.index_of(key)
+        row = None if index is None else self.table.row(index)
         if not isinstance(row, PreviewRow):
             return ""
         return _("{file}: {what}", file=row.row.path.name, what=row.text())

@@ -106,11 +106,11 @@ class LiveView(QWidget):
     @Slot(object)
     def _show_task(self, task: ProtocolTask) -> None:
         tasks = self._model.setup.form.protocol.tasks
-        place = tasks.index(task) + 1 if task in tasks else 1
-        several = _("{title} · {place} of {count}", title=task.title, place=place, count=len(tasks))
+        number = tasks.index(task) + 1 if task in tasks else 1
+        several = _("{title} · {place} of {count}", title=task.title, place=number, count=len(tasks))
         self._protocol.setText(task.title if len(tasks) == 1 else several)
         self.following.setVisible(len(tasks) > 1)
-        self._following_left = place < len(tasks)
+        self._following_left = number < len(tasks)
         self.following.setEnabled(self._model.phase is RecordPhase.RECORDING and self._following_left)
         self.ring.set_minimum(task.min_speech_s)
         self.prompt.show_text(task.text, language=task.language)

@@ -97,8 +97,8 @@ class NamePatternCard(QWidget):
         self.undo.setEnabled(self._model.can_undo)
 
     @Slot(int)
-    def _on_zone(self, place: int) -> None:
-        self._model.set_zone(self.zone.itemData(place))
+    def _on_zone(self, index: int) -> None:
+        self._model.set_zone(self.zone.itemData(index))
 
     @Slot()
     def _on_fill(self) -> None:

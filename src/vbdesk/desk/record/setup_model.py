@@ -331,9 +331,9 @@ class RecordSetupViewModel(QObject):
         found = protocols(self.language, reader=current().tag)
         if found == self.protocols:
             return
-        place = self.protocols.index(self.form.protocol)
+        index = self.protocols.index(self.form.protocol)
         self.protocols = found
-        self.form = replace(self.form, protocol=found[place])
+        self.form = replace(self.form, protocol=found[index])
         self.language_changed.emit()
         self.form_changed.emit(self.form)
 

@@ -79,12 +79,12 @@ class SpeakerCard(Card):
 
     chosen = Signal(int)
 
-    def __init__(self, speakers: tuple[Speaker, ...], place: int) -> None:
+    def __init__(self, speakers: tuple[Speaker, ...], index: int) -> None:
         super().__init__(padding=16)
         self.choice = ChoiceField("person")
         self.choice.setAccessibleName(_("Whose voice"))
         self.choice.addItems([_("The whole recording"), *(speaker.label for speaker in speakers)])
-        self.choice.setCurrentIndex(place + 1)
+        self.choice.setCurrentIndex(index + 1)
         self.choice.currentIndexChanged.connect(self._on_chosen)
         row = QHBoxLayout()
         row.setSpacing(14)

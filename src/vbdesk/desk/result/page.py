@@ -317,11 +317,11 @@ class ResultPage(QWidget):
         self.view_model.compare_with(action.data())
 
     @Slot(int)
-    def _on_speaker(self, place: int) -> None:
-        self._speaker = place
+    def _on_speaker(self, index: int) -> None:
+        self._speaker = index
         reading = self._reading
         if reading is not None:
-            self.player.show_segments(reading.speakers[place].segments if place >= 0 else ())
+            self.player.show_segments(reading.speakers[index].segments if index >= 0 else ())
             self._rebuild()
             self.speaker_card.choice.setFocus()
 
@@ -469,10 +469,10 @@ def _box(column: QWidget) -> QVBoxLayout:
     return box
 
 
-def _empty(box: QVBoxLayout, kept: int) -> None:
-    """Remove all but the first `kept` widgets from a column."""
-    while box.count() > kept:
-        item = box.takeAt(kept)
+def _empty(box: QVBoxLayout, remaining: int) -> None:
+    """Remove all but the first `remaining` widgets from a column."""
+    while box.count() > remaining:
+        item = box.takeAt(remaining)
         widget = None if item is None else item.widget()
         if widget is not None:
             widget.hide()

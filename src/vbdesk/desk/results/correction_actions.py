@@ -288,12 +288,12 @@ def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CorrectedR
     if item is not None:
         return context.library.corrections.member(item.take_id), item
     entries = context.library.corrections.in_force()
-    kept = next((entry.member for entry in entries if entry.concerns(None, recording.job_id)), None)
+    entered = next((entry.member for entry in entries if entry.concerns(None, recording.job_id)), None)
     history = context.results.history(recording.group_id or "")
     points = [] if history is None else history.value.data_points
     point = next((point for point in points if point.job_id == recording.job_id), None)
-    if point is None and kept is not None:
-        return kept, None
+    if point is None and entered is not None:
+        return entered, None
     if recording.job_id is None or recording.group_id is None or point is None:
         raise NotAllowed(
             message("This recording is not in the course of its subject as it was last read. Open it again.")
@@ -305,7 +305,7 @@ def _member(context: DeskContext, recording: RecordingRoute) -> tuple[CorrectedR
 
 def _sentences(library: Library, member: CorrectedRecording, last: Correction | None) -> dict[CorrectionChoice, str]:
     subject, days = _shown(library, member.group_id), library.settings().trash_days
-    kept = ngettext(
+    kept_text = ngettext(
         "The recording and its result are deleted here: they go to the trash for {count} day, then their keys are "
         "destroyed. It leaves the course of {subject}.",
         "The recording and its result are deleted here: they go to the trash for {count} days, then their keys are "
@@ -335,7 +335,7 @@ def _sentences(library: Library, member: CorrectedRecording, last: Correction | 
             "computed again. It can be put back.",
             subject=subject,
         ),
-        CorrectionChoice.ERASE: joined(kept, service),
+        CorrectionChoice.ERASE: joined(kept_text, service),
     }
 
 

@@ -184,8 +184,8 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         ended = _("The analysis failed") if state is OutboxState.FAILED else _("The analysis timed out")
         if item.audio_gone_at is not None:
             return _MissingResult(ended, joined(reason, _("Its sound was removed here, so it cannot be sent again.")))
-        kept = _("The recording is kept and can be sent again.")
-        return _MissingResult(ended, reason or kept, ResultRemedy.SEND_AGAIN)
+        kept_text = _("The recording is kept and can be sent again.")
+        return _MissingResult(ended, reason or kept_text, ResultRemedy.SEND_AGAIN)
     if state is OutboxState.NEEDS_ATTENTION:
         remedies = {Fix.REVIEW_TAKE: ResultRemedy.REVIEW, Fix.TRY_AGAIN: ResultRemedy.SEND_AGAIN}
         remedy = ResultRemedy.OUTBOX if item.fix is None else remedies.get(item.fix, ResultRemedy.OUTBOX)

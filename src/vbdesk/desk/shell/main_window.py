@@ -442,8 +442,8 @@ class MainWindow(QMainWindow):
     def _show_right(self) -> None:
         if self._workspace is not None:
             profile, status = self._workspace.profile, self._workspace.sync.status
-            kept, icon = window_status.encrypted_text(profile, self._workspace.encryption)
-            self._status.show_right(kept, window_status.credits_text(status, profile), icon)
+            text, icon = window_status.encrypted_text(profile, self._workspace.encryption)
+            self._status.show_right(text, window_status.credits_text(status, profile), icon)
 
     @Slot(object)
     def _show_warning(self, sentence: str) -> None:

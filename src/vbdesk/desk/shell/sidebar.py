@@ -126,8 +126,8 @@ class _Brand(QWidget):
         side = px(24)
         x = (self.width() - side) / 2 if self._narrow else px(10)
         whole = QRectF(self.rect())
-        place = mirrored(painter, QRectF(round(x), 0, side, side), whole)
-        painter.drawPixmap(place.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
+        area = mirrored(painter, QRectF(round(x), 0, side, side), whole)
+        painter.drawPixmap(area.topLeft(), mark(self._theme, side, self.devicePixelRatioF()))
         if not self._narrow:
             painter.setFont(self._theme.font(Role.CARD_TITLE))
             painter.setPen(self._theme.colour("text"))
@@ -273,8 +273,8 @@ class Sidebar(QWidget):
         lit = next((entry for entry in self._entries.values() if entry.lit), None)
         if lit is not None:
             painter = antialiased(QPainter(self))
-            place = lit.geometry()
-            marker = QRectF(-3, place.top() + place.height() * 0.22, 6, place.height() * 0.56)
+            area = lit.geometry()
+            marker = QRectF(-3, area.top() + area.height() * 0.22, 6, area.height() * 0.56)
             marker = mirrored(painter, marker, QRectF(self.rect()))
             rounded(painter, marker, 3, self._theme.colour("accent"))
             painter.end()

@@ -198,7 +198,7 @@ class _EditingDelegate(CellDelegate):
         editor.setGeometry(QRectF(rect.left() + 1, rect.center().y() - height / 2, width, height).toRect())
 
     @Slot(int)
-    def _on_chosen(self, place: int) -> None:
+    def _on_chosen(self, index: int) -> None:
         editor = self.sender()
         if isinstance(editor, QComboBox):
             self.commitData.emit(editor)

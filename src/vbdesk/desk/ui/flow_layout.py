@@ -100,8 +100,8 @@ class FlowLayout(QLayout):
             x = inside.left()
             for item, size in line:
                 if moving:
-                    place = QRect(QPoint(x, y + (height - size.height()) // 2), size)
-                    item.setGeometry(QStyle.visualRect(self._direction(), inside, place))
+                    area = QRect(QPoint(x, y + (height - size.height()) // 2), size)
+                    item.setGeometry(QStyle.visualRect(self._direction(), inside, area))
                 x += size.width() + self.spacing()
             y += height
         return y - rect.top() + self.contentsMargins().bottom()

@@ -88,6 +88,6 @@ def rate_text(bytes_per_s: float) -> str:
     return _("{amount:.1f} MB a second", amount=bytes_per_s / _MEGABYTE)
 
 
-def place_in_line(place: int) -> str:
-    """`Next in line`, `Third in line`, `Number 17 in line`; `place` counts from 1."""
-    return _(_PLACES[place - 1]) if place <= len(_PLACES) else _("Number {place:,} in line", place=place)
+def place_in_line(position: int) -> str:
+    """`Next in line`, `Third in line`, `Number 17 in line`; `position` counts from 1."""
+    return _(_PLACES[position - 1]) if position <= len(_PLACES) else _("Number {place:,} in line", place=position)

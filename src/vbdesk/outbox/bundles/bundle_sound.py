@@ -186,8 +186,8 @@ def _check_mark(mark: dict[str, Any]) -> None:
 
 
 def _check_closing(closing: dict[str, Any], frames: int) -> None:
-    kept, lost = closing.get("frames"), (closing.get("missing_s", 0.0), closing.get("overflows", 0))
-    if type(kept) is not int or not 0 <= kept <= frames:
+    frame_count, lost = closing.get("frames"), (closing.get("missing_s", 0.0), closing.get("overflows", 0))
+    if type(frame_count) is not int or not 0 <= frame_count <= frames:
         raise SoundMismatch(message("Its sound ends earlier than its own count says."))
     if not all(_is_length(value) for value in lost):
         raise SoundMismatch(message("What its sound says of lost parts cannot be."))

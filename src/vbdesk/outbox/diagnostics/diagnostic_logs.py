@@ -36,7 +36,7 @@ def crash_locations(folder: Path, private: Iterable[str]) -> list[str]:
             places.append(fatal[1])
         elif frame := _FRAME.match(line):
             places.append("{}:{} {}".format(*frame.groups()))
-    return [_hidden(place, private) for place in places]
+    return [_hidden(location, private) for location in places]
 
 
 def service_log_counts(path: Path) -> dict[str, int]:

@@ -156,8 +156,8 @@ def inspect_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
 
     folder = copy.original
     leftovers = () if copy.open_elsewhere else inspect_leftovers(folder / "recording", key).damaged
-    kept = len(list((folder / DAMAGED_FOLDER).glob("*")))
-    return SoundFacts(named(_Sound.DAMAGED), named(_Sound.LENGTHENED), leftovers, kept)
+    damaged = len(list((folder / DAMAGED_FOLDER).glob("*")))
+    return SoundFacts(named(_Sound.DAMAGED), named(_Sound.LENGTHENED), leftovers, damaged)
 
 
 class _Sound(Enum):
@@ -204,7 +204,7 @@ def _read(database: Connection, facts: LibraryFacts, sounds: frozenset[str], now
     (schema_version,) = database.execute("SELECT schema_version FROM library").fetchone()
     states = {row[0]: row[1] for row in database.rows("SELECT state, COUNT(*) FROM recordings GROUP BY state")}
     (asked,) = database.execute("SELECT COUNT(*) FROM pending WHERE asked_at IS NOT NULL").fetchone()
-    kept = database.rows("SELECT take_id FROM recordings WHERE audio_gone_at IS NULL")
+    with_sound = database.rows("SELECT take_id FROM recordings WHERE audio_gone_at IS NULL")
     since = (now - timedelta(seconds=RATE_WINDOW_S)).isoformat(timespec="microseconds")
     query = "SELECT bucket, COUNT(*) FROM requests WHERE at >= ? GROUP BY bucket"
     requests = {row["bucket"]: row[1] for row in database.rows(query, (since,))}
@@ -214,6 +214,6 @@ def _read(database: Connection, facts: LibraryFacts, sounds: frozenset[str], now
         schema_version=int(schema_version),
         counts={str(state): states.get(state, 0) for state in OutboxState},
         asked=asked,
-        sounds_missing=sum(take_id not in sounds for (take_id,) in kept),
+        sounds_missing=sum(take_id not in sounds for (take_id,) in with_sound),
         requests={str(bucket): requests.get(bucket, 0) for bucket in Bucket},
     )

@@ -21,7 +21,7 @@ class RecoveryKeyMistyped(Exception):
 def recovery_key_of(key: bytes) -> str:
     """Encode `key`, 32 bytes, as groups of characters with a checksum at the end."""
     number = int.from_bytes(key + _checksum(key), "big")
-    characters = "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(CHARACTERS)))
+    characters = "".join(ALPHABET[number >> 5 * position & 31] for position in reversed(range(CHARACTERS)))
     return "-".join(characters[start : start + GROUP] for start in range(0, CHARACTERS, GROUP))
 
 

@@ -270,8 +270,8 @@ class Planner:
 
     def _room_s(self, bucket: Bucket, now: float, leave: int | None = None) -> float:
         """Seconds until a request leaves enough budget for others."""
-        kept = ROOM_FOR_PAGES[bucket] if leave is None else leave
-        return self._budget.wait_s(bucket, now, 1 + min(kept, self._budget.limit(bucket) // 2))
+        reserve = ROOM_FOR_PAGES[bucket] if leave is None else leave
+        return self._budget.wait_s(bucket, now, 1 + min(reserve, self._budget.limit(bucket) // 2))
 
     def _until(self, moment: datetime | None) -> float:
         """Seconds until a time of day; 0 if it is further away than any delay of ours, since another clock wrote it."""

@@ -48,10 +48,10 @@ class StoredRequestJournal:
 
     def append(self, bucket: Bucket, in_s: float) -> None:
         """Record a request that leaves in `in_s` seconds; delete old ones, and those of a clock far ahead."""
-        now, kept = self._store.clock.now(), timedelta(seconds=2 * RATE_WINDOW_S)
+        now, storage_time = self._store.clock.now(), timedelta(seconds=2 * RATE_WINDOW_S)
         try:
             with self._store.changing_silently() as database:
-                outside = (time_text(now - kept), time_text(now + kept))
+                outside = (time_text(now - storage_time), time_text(now + storage_time))
                 database.execute("DELETE FROM requests WHERE at NOT BETWEEN ? AND ?", outside)
                 at = time_text(now + timedelta(seconds=in_s))
                 database.execute("INSERT INTO requests VALUES (?, ?)", (bucket, at))

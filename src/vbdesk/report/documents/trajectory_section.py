@@ -88,8 +88,8 @@ def recordings_table(record: SubjectRecord, options: ReportOptions, signals: Seq
 
 def _in_order(signs: Sequence[SignTrajectory], signals: Sequence[Signal]) -> list[SignTrajectory]:
     """Signs of the reported recording first, in its order."""
-    place = {signal.name: number for number, signal in enumerate(signals)}
-    return sorted(signs, key=lambda sign: place.get(sign.name, len(place)))
+    position = {signal.name: number for number, signal in enumerate(signals)}
+    return sorted(signs, key=lambda sign: position.get(sign.name, len(position)))
 
 
 def _unusual_at(read: TrajectoryRead | None) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ def level_glyph(
     """The glyph in a square, in the colours of `level_style`; `behind` is the background colour, for cut-outs."""
     scale = side / _GRID
 
-    def place(x: float, y: float) -> Point:
+    def scaled(x: float, y: float) -> Point:
         return left + x * scale, top + y * scale
 
     shape = level_style.level[level].shape
@@ -25,23 +25,23 @@ def level_glyph(
     corners: tuple[Point, ...]
     match level:
         case Level.NONE:
-            return [Circle(place(8, 8), _RING[2] * scale, line)]
+            return [Circle(scaled(8, 8), _RING[2] * scale, line)]
         case Level.LOW:
-            half = tuple(place(*point) for point in _lower_half())
-            return [Path(half, solid, closed=True), Circle(place(8, 8), _RING[2] * scale, line)]
+            half = tuple(scaled(*point) for point in _lower_half())
+            return [Path(half, solid, closed=True), Circle(scaled(8, 8), _RING[2] * scale, line)]
         case Level.CONSIDER:
             corners = ((8, 1.2), (14.8, 8), (8, 14.8), (1.2, 8))
         case Level.MODERATE:
             corners = ((8, 1.6), (15, 14), (1, 14))
         case Level.ELEVATED:
-            octagon = Path(tuple(place(*point) for point in _octagon()), solid, closed=True)
+            octagon = Path(tuple(scaled(*point) for point in _octagon()), solid, closed=True)
             cut = Paint(fill=behind)
-            bar = Box(*place(7.0, 3.6), 2.0 * scale, 5.4 * scale, cut, radius=1.0 * scale)
-            return [octagon, bar, Circle(place(8, 11.4), 1.2 * scale, cut)]
+            bar = Box(*scaled(7.0, 3.6), 2.0 * scale, 5.4 * scale, cut, radius=1.0 * scale)
+            return [octagon, bar, Circle(scaled(8, 11.4), 1.2 * scale, cut)]
         case Level.INCONCLUSIVE:
             dashed = Paint(stroke=shape, width=1.75 * scale, dash=(2.8 * scale, 1.91 * scale))
-            return [Circle(place(8, 8), _RING[2] * scale, dashed), Path((place(5.6, 8), place(10.4, 8)), line)]
-    return [Path(tuple(place(*corner) for corner in corners), solid, closed=True)]
+            return [Circle(scaled(8, 8), _RING[2] * scale, dashed), Path((scaled(5.6, 8), scaled(10.4, 8)), line)]
+    return [Path(tuple(scaled(*corner) for corner in corners), solid, closed=True)]
 
 
 def _lower_half() -> Iterator[Point]:

@@ -26,14 +26,14 @@ def known_sign(name: str, plugins: Collection[str]) -> str:
     return name
 
 
-def require_sign(name: str, plugins: Collection[str], place: tuple[str, ...]) -> None:
+def require_sign(name: str, plugins: Collection[str], location: tuple[str, ...]) -> None:
     """Check that a sign exists, built-in (also internal to models) or one of `plugins`.
 
     Raises:
-        ValidationFailed: there is no such sign; `place` is its location in the request.
+        ValidationFailed: there is no such sign; `location` says where the request names it.
     """
     if name not in set(SignName) and name not in plugins:
         known = ", ".join([*SignName, *sorted(plugins)])
         raise ValidationFailed(
-            [ErrorDetail(loc=list(place), msg=f"There is no such sign. Known: {known}.", type="enum")]
+            [ErrorDetail(loc=list(location), msg=f"There is no such sign. Known: {known}.", type="enum")]
         )

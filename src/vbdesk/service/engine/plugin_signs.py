@@ -34,8 +34,8 @@ def offered_signs(settings: Settings) -> dict[str, TimeScale]:
     finally:
         slots.close()
     signs, unavailable = found
-    for place, reason in unavailable:
-        log.warning("The sign in %s is not offered: %s", place, reason)
+    for location, reason in unavailable:
+        log.warning("The sign in %s is not offered: %s", location, reason)
     if signs:
         log.info("Signs of your own: %s.", ", ".join(signs))
     return signs

@@ -183,9 +183,9 @@ if sys.platform == "linux":
 
     def _close_all_but(pipe: Pipe) -> None:
         """Close inherited descriptors, such as the pipes of sibling processes."""
-        kept = {0, 1, 2, pipe.fileno()}
+        descriptors = {0, 1, 2, pipe.fileno()}
         for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
-            if number not in kept:
+            if number not in descriptors:
                 with suppress(OSError):  # the descriptor of the listing itself
                     os.close(number)
 

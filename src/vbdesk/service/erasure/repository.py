@@ -131,8 +131,8 @@ def count_account(connection: Connection, account_id: str) -> dict[str, int]:
         name: connection.execute(sa.select(sa.func.count()).where(column == account_id)).scalar_one()
         for name, column in counted.items()
     }
-    kept = sa.select(sa.func.count()).where(jobs.c.account_id == account_id, jobs.c.audio_key.is_not(None))
-    return {"recordings": connection.execute(kept).scalar_one(), **found}
+    with_audio = sa.select(sa.func.count()).where(jobs.c.account_id == account_id, jobs.c.audio_key.is_not(None))
+    return {"recordings": connection.execute(with_audio).scalar_one(), **found}
 
 
 def list_ended_accounts(connection: Connection, deleted_after: datetime) -> list[str]:
@@ -165,8 +165,8 @@ def forget_in_snapshot(connection: Connection, account_id: str, group_keys: Coll
     query = sa.select(cohort_snapshots.c.body).where(mine).with_for_update()
     body = connection.execute(query).scalar_one_or_none()
     if body is not None:
-        kept = {key: levels for key, levels in json.loads(body).items() if key not in group_keys}
-        connection.execute(sa.update(cohort_snapshots).where(mine).values(body=json.dumps(kept)))
+        remaining = {key: levels for key, levels in json.loads(body).items() if key not in group_keys}
+        connection.execute(sa.update(cohort_snapshots).where(mine).values(body=json.dumps(remaining)))
 
 
 def insert(

@@ -15,10 +15,10 @@ from vbdesk.service.health.encryption_checks import check_encryption
 from vbdesk.service.health.endpoint_checks import check_host_address
 from vbdesk.service.health.findings import Finding, Health, action_needed
 from vbdesk.service.health.host_checks import (
+    check_encrypted_columns,
     check_extras,
     check_free_disk,
     check_sandbox,
-    check_sealed,
     check_secrets,
     check_settings,
 )
@@ -109,7 +109,7 @@ def _check_content(
         if whole:
             findings += check_ledger(connection)
     if whole:
-        findings += check_sealed(settings, database)
+        findings += check_encrypted_columns(settings, database)
         findings += check_readings(database, settings)
     if store is None:
         return findings

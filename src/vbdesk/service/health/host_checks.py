@@ -62,7 +62,7 @@ def check_secrets(settings: Settings) -> Finding:
     return ok(N_("secrets"), one)
 
 
-def check_sealed(settings: Settings, database: Database) -> list[Finding]:
+def check_encrypted_columns(settings: Settings, database: Database) -> list[Finding]:
     """Check that the keys decrypt the encrypted columns, if there is data in them."""
     file = key_file_of(settings)
     if not file.path.exists():

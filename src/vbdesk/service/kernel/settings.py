@@ -256,8 +256,8 @@ class Settings(BaseSettings):
         if self.key_command is not None and not self.key_command:
             raise ValueError(_COMMAND)
         if self.key_file is not None:
-            place = self.key_file.resolve()
-            if place.is_relative_to(self.data_dir.expanduser().resolve()):
+            path = self.key_file.resolve()
+            if path.is_relative_to(self.data_dir.expanduser().resolve()):
                 raise ValueError(message("key_file must be outside of data_dir, because it protects the data there."))
         return self
 

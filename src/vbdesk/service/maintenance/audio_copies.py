@@ -43,11 +43,11 @@ def save_quarantine(store: ObjectStore, folder: Path, *, encrypted: bool = False
 
 def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool, encrypted: bool) -> CopyCount:
     copied = present = 0
-    kept = {folder / original_key(key) for key in store.keys(QUARANTINE_FOLDER)} if prune else set[Path]()
+    originals = {folder / original_key(key) for key in store.keys(QUARANTINE_FOLDER)} if prune else set[Path]()
     for name in names:
         for key in store.keys(name):
             target = folder / key
-            kept.add(target)
+            originals.add(target)
             if target.exists() and not (encrypted and not is_encrypted_file(target)):
                 present += 1
                 continue
@@ -55,7 +55,7 @@ def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool
                 with store.local_copy(key) as source:
                     _copy_whole(source.path, target)
                 copied += 1
-    past = [path for path in _files(folder) if path not in kept] if prune else []
+    past = [path for path in _files(folder) if path not in originals] if prune else []
     for path in past:
         path.unlink()
     return CopyCount(copied, present, len(past))
