@@ -176,7 +176,7 @@ def fill(
     rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, NOW)
     reads = ResponseCache(library.store)
     reads.store(STORED_AS, StoredList(rows, groups, levels, NOW - timedelta(hours=3)).to_json(), 0)
-    reads.store(STORED_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS))
+    reads.store(STORED_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS), 0)
     library.close()
 
 
