@@ -57,10 +57,6 @@ class SubjectListing:
         """Whether every page was read."""
         return self.pages_read >= self.pages
 
-    def begun_anew(self, since: int) -> "SubjectListing":
-        """Start a new listing; known subjects stay."""
-        return SubjectListing(self.groups, listed_at=self.listed_at, since=since)
-
     def without_erased(self, responses: ResponseCache) -> "SubjectListing":
         """Leave out who was erased since it was read."""
         left = {key: group for key, group in self.groups.items() if not responses.is_erased(key, self.since)}
@@ -162,7 +158,7 @@ class SubjectsRead(AskedRead[SubjectsData]):
             return Asked(stored=False)
         book.wanted, before = False, before.without_erased(context.library.responses)
         if before.complete:
-            before = before.begun_anew(since)
+            before = SubjectListing(before.groups, listed_at=at)  # known subjects stay
         elif before.pages_read and not has_room(budget):
             return Asked(ask_again_s=_CHECK_INTERVAL_S, stored=False)
         groups, seen = dict(before.groups), set(before.seen)
