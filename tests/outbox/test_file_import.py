@@ -175,6 +175,33 @@ def test_originals_are_never_touched(folder, library):
     assert library.get(done[1].take_id).state is OutboxState.WAITING
 
 
+def test_what_is_stored_is_what_the_preview_showed(folder, library):
+    found = preview_files([folder / "a.wav", folder / "visit 2"], "ward4-0172", PULSE)
+    (folder / "visit 2/b.WAV").replace(folder / "a.wav")  # a memory card exchanged for one with equal names
+    sf.write(folder / "visit 2/b.WAV", np.random.default_rng(9).normal(0, 0.05, 160_000), 8000, format="WAV")
+    done = import_rows(library, found.ready, TakeMetadata("ward4-0172", NOON, PULSE), queue=True)
+    assert [(one.take_id, "has changed since it was read" in one.error) for one in done] == [(None, True)] * 2
+    assert library.list() == []
+    assert list(library.store.takes_folder.iterdir()) == []
+
+
+def test_the_bytes_of_one_reading_are_stored(folder, library, monkeypatch):
+    first = (folder / "a.wav").read_bytes()
+    read_once = Path.read_bytes
+
+    def exchanged_meanwhile(path):
+        content = read_once(path)
+        if path == folder / "a.wav":
+            path.write_bytes(b"somebody else's voice")
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", exchanged_meanwhile)
+    take_id = library.import_file(folder / "a.wav", TakeMetadata("ward4-0172", NOON, PULSE))
+    item = library.get(take_id)
+    assert item.source_sha256 == hashlib.sha256(first).hexdigest()
+    assert library.original(take_id) == first
+
+
 def test_one_that_fails_does_not_keep_the_others_back(folder, library):
     rows = preview_files([folder], "ward4-0172", PULSE).rows
     (folder / "a.wav").unlink()

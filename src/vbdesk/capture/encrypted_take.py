@@ -267,17 +267,16 @@ def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
             yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
 
 
-def encrypt_file(source: Path, path: Path, take_key: bytes) -> None:
-    """Copy a file into a new encrypted one at `path`, which does not contain the key.
+def encrypt_file(content: bytes, path: Path, take_key: bytes) -> None:
+    """Write the content of a file into a new encrypted one at `path`, which does not contain the key.
 
     Leaves nothing there if it fails. Raises OSError.
     """
     writer = BlockWriter(path, take_key, None)
     try:
         try:
-            with source.open("rb") as file:
-                while chunk := file.read(COPY_BYTES):
-                    writer.write(BlockKind.FILE, chunk)
+            for begin in range(0, len(content), COPY_BYTES):
+                writer.write(BlockKind.FILE, content[begin : begin + COPY_BYTES])
             writer.write(BlockKind.END, _to_json({}))
             writer.sync()
         finally:

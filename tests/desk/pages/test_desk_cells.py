@@ -127,16 +127,53 @@ def test_rows_are_chosen_by_keyboard_alone(choosing, qtbot):
     choosing.select_key("b")
     qtbot.keyClick(choosing, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert choosing.chosen_keys() == ["b", "c"]
+    qtbot.keyClick(choosing, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(choosing, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
+    assert choosing.chosen_keys() == ["a", "b"]
     qtbot.keyClick(choosing, Qt.Key.Key_End)
-    assert choosing.chosen_keys() == ["f"]
     qtbot.keyClick(choosing, Qt.Key.Key_Home)
-    assert choosing.chosen_keys() == ["a"]
+    qtbot.keyClick(choosing, Qt.Key.Key_End, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(choosing, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert choosing.chosen_keys() == list("abcdef")
     with qtbot.waitSignal(choosing.delete_wanted):
         qtbot.keyClick(choosing, Qt.Key.Key_Delete)
     qtbot.keyClick(choosing, Qt.Key.Key_Escape)
     assert choosing.chosen_keys() == []
+
+
+def test_opening_a_row_or_moving_to_it_chooses_nothing(choosing, qtbot):
+    opened = []
+    choosing.opened.connect(opened.append)
+    middle = choosing.visualRect(choosing.model().index(2, 1)).center()
+    qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    qtbot.keyClick(choosing, Qt.Key.Key_Down)
+    qtbot.keyClick(choosing, Qt.Key.Key_Return)
+    choosing.select_key("f")
+    assert opened == ["c", "d"]
+    assert choosing.chosen_keys() == []
+    qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=on_tick(choosing, 0))
+    qtbot.mouseClick(choosing.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    assert choosing.chosen_keys() == ["a"]  # what was ticked stays so
+
+
+def test_the_row_of_the_keyboard_is_framed(choosing, qtbot):
+    choosing.setFocus()
+    choosing.select_key("b")
+    before = choosing.viewport().grab().toImage()
+    choosing.select_key("c")
+    after = choosing.viewport().grab().toImage()
+    changed = {y for y in range(before.height()) if before.pixel(60, y) != after.pixel(60, y)}
+    b, c = (choosing.visualRect(choosing.model().index(place, 0)) for place in (1, 2))
+    assert changed & set(range(b.top(), b.bottom() + 1)) and changed & set(range(c.top(), c.bottom() + 1))
+    assert changed <= set(range(b.top(), c.bottom() + 1))
+
+
+def test_delete_without_a_ticked_row_means_the_row_of_the_keyboard(choosing, qtbot):
+    choosing.setFocus()
+    choosing.select_key("c")
+    with qtbot.waitSignal(choosing.delete_wanted):
+        qtbot.keyClick(choosing, Qt.Key.Key_Delete)
+    assert choosing.chosen_keys() == ["c"]
 
 
 def test_chosen_rows_stay_chosen_while_the_list_changes(choosing, table, qtbot):

@@ -242,7 +242,7 @@ def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(
 def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course, workspace, open_outbox, qtbot):
     page = open_outbox(2)
     take_id = workspace.library.of_job(course[0]).take_id
-    page.list.select_key(take_id)
+    page.list.choose_keys([take_id])
     qtbot.waitUntil(page.bar.button("correct").isVisible)
     page.bar.button("correct").click()
     answer(page, qtbot, CorrectionChoice.MOVE, B)

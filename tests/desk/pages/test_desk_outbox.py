@@ -128,6 +128,17 @@ def test_space_ticks_a_row_and_never_sends_it(shelf, open_outbox, workspace, qtb
     assert workspace.library.get(take_id).state is OutboxState.CHECKED
 
 
+def test_a_row_is_opened_by_a_click_or_ticked_where_it_opens_nothing(shelf, open_outbox, asked, qtbot):
+    waiting, on_hold = shelf.put("ward4-0149", OutboxState.WAITING), shelf.put("ward4-0150", OutboxState.CHECKED)
+    page = open_outbox(2)
+    for take_id in (waiting, on_hold):
+        place = page.list.model().index_of(take_id)
+        middle = page.list.visualRect(page.list.model().index(place, 1)).center()
+        qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=middle)
+    assert page.list.chosen_keys() == [waiting]
+    assert asked == [("record", ReviewRoute(on_hold))]
+
+
 def test_control_return_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
     take_id = shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION, fix=Fix.REVIEW_TAKE)
     page = open_outbox(1)

@@ -3,6 +3,7 @@
 import csv
 
 from pypdf import PdfReader
+from PySide6.QtCore import Qt
 
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.flow.tasks import Failure
@@ -22,6 +23,11 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     shelf.put("b-1")
     shelf.put("never-sent")
     page = open_listed(SubjectsPage, 3)
+    middle = page.list.visualRect(page.view_model.table.index(1, 1)).center()
+    qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=middle)  # opening is not choosing
+    page.export_button.click()
+    assert page.export_menu.scope.text() == "3 subjects"
+    page.export_menu.close()
     page.export_menu.wanted.emit("csv", str(tmp_path))
     qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.text())
     assert "does not know 1 of the chosen ones" in page.banner.text()
@@ -79,8 +85,11 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
     page.show()
     page.opened(None)
     qtbot.waitUntil(page.export_button.isEnabled)
+    page.export_button.click()
     texts = [action.text() for action in page.export_menu.actions()]
+    page.export_menu.close()
     assert texts == [
+        "1 subject",
         "Table of the newest readings (CSV)",
         "All data as tables (CSV)",
         "Folder for research (BIDS)",

@@ -239,6 +239,18 @@ def test_a_file_gets_the_same_check(user, speech_file):
     assert user.outbox()[0].imported
 
 
+def test_a_file_that_changed_after_its_check_is_not_stored(user, speech_file, tmp_path):
+    shown = tmp_path / "monday.wav"
+    shown.write_bytes(speech_file.read_bytes())
+    user.enters_subject("ward4-0172")
+    user.page.import_files([shown])
+    user.sees_check()
+    shown.write_bytes(speech_file.read_bytes() + bytes(2))  # another card, with the same names
+    user.page.check.send.click()
+    user.waits_for_words("has changed since it was read, so nothing of it was stored")
+    assert user.outbox() == []
+
+
 def test_a_file_without_a_subject_waits_in_the_table(user, speech_file):
     user.page.import_files([speech_file])
     user.waits_for(lambda: user.page.imports.preview is not None)

@@ -64,6 +64,17 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
 
 
+def test_a_file_that_was_exchanged_after_the_preview_is_not_taken_in(user, folder):
+    user.enters_subject("ward4-0172")
+    drops(user, folder)
+    user.waits_for(lambda: user.page.imports.preview is not None)
+    (folder / "tuesday.wav").replace(folder / "monday.wav")
+    user.page.importing.send.click()
+    user.waits_for_words("Imported: 0. Not imported: 4;")
+    assert "has changed since it was read" in fates(user)["monday.wav"]
+    assert user.outbox() == []
+
+
 def test_a_list_names_its_own_subjects(user, folder):
     listing = folder / "visit.csv"
     with listing.open("w", newline="") as file:

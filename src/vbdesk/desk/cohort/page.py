@@ -116,7 +116,7 @@ class CohortPage(QWidget):
         self.printing, self.sending = self.export_menu.printing, self.export_menu.sending
         table = QAction(_("Table of the newest readings (CSV)"), self.export_menu)
         table.triggered.connect(self._ask_where)
-        self.export_menu.insertAction(self.export_menu.actions()[0], table)
+        self.export_menu.insertAction(self.export_menu.actions()[1], table)
         return PageHeader(texts, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:

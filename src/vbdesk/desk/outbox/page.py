@@ -134,7 +134,7 @@ class OutboxPage(QWidget):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(scroll_area(content))
         self.segment.chosen.connect(self._choose)
-        self.list.opened.connect(view_model.open)
+        self.list.opened.connect(self._open)
         self.list.acted.connect(view_model.perform)
         self.list.chosen_changed.connect(self._on_chosen)
         self.list.chosen_changed.connect(self._withdraw_question)
@@ -256,6 +256,12 @@ class OutboxPage(QWidget):
             self.undo.clear()
         else:
             self.undo.show_notice(notice)
+
+    @Slot(str)
+    def _open(self, key: str) -> None:
+        """Open a row; one with nothing to open is ticked instead."""
+        if not self.view_model.open(key):
+            self.list.choose_keys({*self.list.chosen_keys(), key})
 
     @Slot()
     def _withdraw_question(self) -> None:

@@ -155,15 +155,18 @@ class OutboxViewModel(QObject):
             case RowAction.OPEN:
                 self.open(key)
 
-    def open(self, key: str) -> None:
-        """Show a recording's result, or its check while it is on hold."""
+    def open(self, key: str) -> bool:
+        """Show a recording's result, or its check while it is on hold; False if there is nothing to show."""
         item = self._data.arranged.items.get(key)
         if item is None:
-            return
+            return False
         if item.state is OutboxState.DONE:
             self._navigator.open("result", RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
-        elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
+            return True
+        if item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
             self._navigator.open("record", ReviewRoute(key))
+            return True
+        return False
 
     def correct(self, key: str) -> None:
         """Ask what to do about a recording that does not belong into its subject's course."""

@@ -204,8 +204,9 @@ class TakeReviewViewModel(QObject):
         self.source, self.not_stored = source, ""
         self.started.emit(source)
         note_listened = partial(self._library.note, AuditAction.LISTENED, source.name)
-        in_library = source.origin is Origin.LIBRARY
-        self.playback.load(partial(read_audio, self._library, source), note_listened if in_library else None)
+        if source.origin is not Origin.FILE:  # which is read once, by its check
+            in_library = source.origin is Origin.LIBRARY
+            self.playback.load(partial(read_audio, self._library, source), note_listened if in_library else None)
         trim_s = source.metadata.trim_s
         self._check(None if trim_s is None else TrimRange(*trim_s))
 
@@ -262,6 +263,9 @@ class TakeReviewViewModel(QObject):
         first = self._audio is None
         self._audio, self.review = found.audio, review
         self.checked.emit(review)
+        if first and review.source.origin is Origin.FILE:
+            self.source = review.source
+            self.playback.load(lambda: found.audio)
         if first:
             self.findings.start(found.audio, review)
         self.findings.compare(review)

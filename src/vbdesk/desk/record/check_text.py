@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
-from vbdesk.contract.timestamps import bounded, from_unix_seconds
+from vbdesk.contract.timestamps import bounded
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.language import _, formats, ngettext, translated
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck, silence_sentence
@@ -229,14 +229,6 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
 def source_of(item: RecordingItem) -> CheckSource:
     """Make the source of a library recording."""
     return CheckSource(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
-
-
-def dated(source: CheckSource) -> CheckSource:
-    """Set the recording time of a file: its modification time. Reads the disk."""
-    if source.origin is not Origin.FILE:
-        return source
-    written = from_unix_seconds(source.path.stat().st_mtime)
-    return replace(source, metadata=replace(source.metadata, recorded_at=written))
 
 
 def rescued_metadata(take: RescuedTake) -> TakeMetadata:

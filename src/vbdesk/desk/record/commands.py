@@ -7,15 +7,17 @@ from pathlib import Path
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.imported_sound import decode_file
+from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import DeskContext
 from vbdesk.desk.flow.tasks import TaskContext
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.record.check_text import CheckSource, Origin, Review, dated
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.language import Message, message, plural_message
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.source_file import read_source
 from vbdesk.outbox.library.states import OutboxState
 
 _TOUCHED = frozenset({Changed.LIBRARY})
@@ -175,24 +177,32 @@ class CheckTake(Command):
     beside = True
 
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        source, library = self.source, context.library
-        audio = read_audio(library, source) if self.audio is None else self.audio
+        library = context.library
+        source, audio = open_source(library, self.source) if self.audio is None else (self.source, self.audio)
         part = audio if self.span is None else audio.part(self.span.start, self.span.end)
         check = check_take(part, lambda share: _tell(task, share)) if self.check is None else self.check(part)
         at = None if source.origin is Origin.FILE else source.metadata.recorded_at  # a file needs the consent now
         consent = library.consents.status(source.metadata.group_id, at)
         span, policy = self.span or TrimRange(0.0, audio.duration_s), library.consent_gate.rules().policy
-        review = Review(dated(source), check, audio.duration_s, span, audio.sample_rate, consent, policy)
+        review = Review(source, check, audio.duration_s, span, audio.sample_rate, consent, policy)
         return Done(found=Checked(audio, review))
+
+
+def open_source(library: Library, source: CheckSource) -> tuple[CheckSource, TakeAudio]:
+    """A recording and its sound; a file gets its time and its digest. Blocks on the disk."""
+    if source.origin is Origin.TAKE:
+        return source, library.take_audio(source.path)
+    if source.origin is Origin.LIBRARY:
+        return source, library.whole_audio(source.name)
+    written = from_unix_seconds(source.path.stat().st_mtime)
+    content, sha256 = read_source(source.path, source.metadata.source_sha256)
+    metadata = replace(source.metadata, recorded_at=written, source_sha256=sha256)
+    return replace(source, metadata=metadata), decode_file(content)
 
 
 def read_audio(library: Library, source: CheckSource) -> TakeAudio:
     """The sound of a recording. Blocks on the disk."""
-    if source.origin is Origin.TAKE:
-        return library.take_audio(source.path)
-    if source.origin is Origin.FILE:
-        return decode_file(source.path.read_bytes())
-    return library.whole_audio(source.name)
+    return open_source(library, source)[1]
 
 
 def _tell(task: TaskContext, share: float) -> None:

@@ -225,6 +225,7 @@ class SubjectsMenu(QMenu):
 
     Attributes:
         printing, sending: with their messages.
+        scope: says of how many subjects.
         work: the export.
 
     Signals:
@@ -246,6 +247,8 @@ class SubjectsMenu(QMenu):
         super().__init__(page)
         self._look, self._button, self._banner, self._chosen = look, button, banner, WeakMethod(chosen)
         button.clicked.connect(self._drop)
+        self.scope = self.addAction("")
+        self.scope.setEnabled(False)
         for kind, text in (
             ("csv", _("All data as tables (CSV)")),
             ("bids", _("Folder for research (BIDS)")),
@@ -298,6 +301,7 @@ class SubjectsMenu(QMenu):
 
     @Slot()
     def _drop(self) -> None:
+        self.scope.setText(ngettext("{count:,} subject", "{count:,} subjects", len(self._report().group_ids)))
         self.popup(self._button.mapToGlobal(self._button.rect().bottomLeft()))
 
     @Slot(QAction)

@@ -79,13 +79,6 @@ class EditableCellView(CellView):
         else:
             super().keyPressEvent(event)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
-        index = self.indexAt(event.position().toPoint())
-        if self._keeps_ticks(index, event):
-            self._set_current(index)
-        else:
-            super().mousePressEvent(event)
-
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
@@ -127,12 +120,6 @@ class EditableCellView(CellView):
     def _set_current(self, index: Index) -> None:
         self.selectionModel().setCurrentIndex(index, self.selectionModel().SelectionFlag.NoUpdate)
         self.viewport().update()
-
-    def _keeps_ticks(self, index: QModelIndex, event: QMouseEvent) -> bool:
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-        several = len(self.selectionModel().selectedRows()) > 1
-        chosen = several and self.selectionModel().isRowSelected(index.row(), QModelIndex())
-        return plain and index.isValid() and chosen and self._editable.edit_text(index) is not None
 
 
 class _EditingDelegate(CellDelegate):

@@ -16,7 +16,16 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -58,6 +67,16 @@ _LEAST_STRETCH, _LEAST_NARROW = 150, 76
 _TICK, _TICK_GAP = 18, 12
 _LINE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip  # letters may go higher and lower than the line
 _NOWHERE = QPoint(-1, -1)
+_SHIFT = Qt.KeyboardModifier.ShiftModifier
+_CHOOSING = Qt.KeyboardModifier.ControlModifier | _SHIFT
+_MOVES = (
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)
 
 
 class CellView(QTableView):
@@ -114,6 +133,7 @@ class CellView(QTableView):
         self._yields = least_stretch is not None or droppable != ()
         self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
         self.pointer = _NOWHERE  # stored on moves: asking the system for it in every cell is slow
+        self._anchor: str | None = None  # where a range of checked rows begins
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
@@ -231,6 +251,7 @@ class CellView(QTableView):
         index = self._table.index_of(key)
         if index is not None:
             self.setCurrentIndex(self._table.index(index, 0))
+            self._anchor = key
 
     def chosen_keys(self) -> list[str]:
         """Keys of the checked rows, in list order."""
@@ -268,12 +289,24 @@ class CellView(QTableView):
             self.selectionModel().setCurrentIndex(self.currentIndex(), flags.Toggle | flags.Rows)
         elif key is not None and event.key() == Qt.Key.Key_Space and plain:
             self.acted.emit(key)
+        elif key is not None and self.choosable and event.key() in _MOVES and event.modifiers() & _CHOOSING == _SHIFT:
+            super().keyPressEvent(event)
+            self._choose_range(self._anchor or key, self.current_key() or key)
         elif self.choosable and event.key() == Qt.Key.Key_Delete:
+            if key is not None and not self.chosen_keys():
+                self.choose_keys([key])
             self.delete_wanted.emit()
         elif self.choosable and event.key() == Qt.Key.Key_Escape:
             self.clearSelection()
         else:
             super().keyPressEvent(event)
+            self._anchor = self.current_key()
+
+    def _choose_range(self, first: str, last: str) -> None:
+        """Check the rows from one to the other, both with it."""
+        self._anchor = first
+        ends = [index for key in (first, last) if (index := self._table.index_of(key)) is not None]
+        self.choose_keys(self._table.row(index).key for index in range(min(ends), max(ends) + 1))
 
     def moveCursor(  # noqa: D102
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
@@ -283,6 +316,20 @@ class CellView(QTableView):
             return self._table.index(ends[action] % self._table.rowCount(), 0)
         return super().moveCursor(action, modifiers)
 
+    def selectionCommand(  # noqa: D102
+        self, index: QModelIndex | QPersistentModelIndex, event: QEvent | None = None
+    ) -> QItemSelectionModel.SelectionFlag:
+        command = super().selectionCommand(index, event)
+        opens = isinstance(event, QMouseEvent) and not event.modifiers() & _CHOOSING
+        moves = event is None or (isinstance(event, QKeyEvent) and event.key() in _MOVES)
+        return QItemSelectionModel.SelectionFlag.NoUpdate if self.choosable and (opens or moves) else command
+
+    def currentChanged(  # noqa: D102
+        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().currentChanged(current, previous)
+        self.viewport().update()  # the frame of the whole row
+
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         point = event.position().toPoint()
         if self._ticks_at(point):
@@ -290,6 +337,8 @@ class CellView(QTableView):
             self.selectionModel().setCurrentIndex(self.indexAt(point), flags.Toggle | flags.Rows)
         elif not self.choosable or self._button_at(point) is None:  # a click on a button does not change the selection
             super().mousePressEvent(event)
+        if not event.modifiers() & _SHIFT:
+            self._anchor = self.current_key()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         super().mouseMoveEvent(event)
@@ -306,12 +355,9 @@ class CellView(QTableView):
         if not index.isValid() or self._ticks_at(event.position().toPoint()):
             return
         key = self._table.row(index.row()).key
-        choosing = self.choosable and event.modifiers() & (
-            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-        )
         if self._button_at(event.position().toPoint()) is not None:
             self.acted.emit(key)
-        elif not choosing:
+        elif not self.choosable or not event.modifiers() & _CHOOSING:
             self.opened.emit(key)
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
@@ -400,8 +446,23 @@ class CellDelegate(QStyledItemDelegate):
         if selected and index.column() == 0:
             bar = mirrored(painter, QRectF(rect.left(), rect.top(), 3, rect.height()), rect)
             painter.fillRect(bar, self._theme.colour("accent"))
+        if self._view.choosable and self._view.hasFocus() and index.row() == self._view.currentIndex().row():
+            self._paint_frame(painter, rect, index)
         if index.row() < index.model().rowCount() - 1:
             painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
+
+    def _paint_frame(self, painter: QPainter, rect: QRectF, index: Index) -> None:
+        """Frame the row that the keyboard is at, cell by cell."""
+        first, last = index.column() == 0, index.column() == index.model().columnCount() - 1
+        if self._view.isRightToLeft():
+            first, last = last, first
+        frame = rect.adjusted(1 if first else -2, 1, -1 if last else 2, -2)
+        painter.save()
+        painter.setClipRect(rect)
+        painter.setPen(QPen(self._theme.colour("accent"), 2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(frame)
+        painter.restore()
 
 
 def button_rect(theme: Theme, button: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:

@@ -169,6 +169,7 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
         tags=common.tags if row.tags is None else row.tags,
         spoken=row.spoken,
         consented_at=common.consented_at if row.group_id == common.group_id else None,
+        source_sha256="" if row.facts is None else row.facts.sha256 or "",
     )
     try:
         if row.alias:

@@ -3,7 +3,6 @@
 Every method reads or writes the disk: never call one on the GUI thread. The sync worker uses `UploadQueue` instead.
 """
 
-import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -51,6 +50,7 @@ from vbdesk.outbox.library.settings import (
     write_settings,
 )
 from vbdesk.outbox.library.sound_files import SoundFiles
+from vbdesk.outbox.library.source_file import read_source
 from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
@@ -204,24 +204,25 @@ class Library(RecordingList):
         any computer: it identifies the recording when an answer was lost.
 
         Raises:
-            NotAllowed: the profile requires a consent that the subject has not given.
+            NotAllowed: the profile requires a consent that the subject has not given, or the file has another digest
+                than `metadata` says, so it has changed since it was shown.
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
         self._check_consent(metadata.group_id)
-        content = path.read_bytes()
+        content, sha256 = read_source(path, metadata.source_sha256)
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(
             metadata,
             recorded_at=with_random_microseconds(metadata.recorded_at),
             time_is_unique=metadata.recorded_at.microsecond == 0,
-            source_sha256=hashlib.sha256(content).hexdigest(),
+            source_sha256=sha256,
             file_name=path.name.encode("utf-8", "replace").decode(),
         )
         metadata = self._with_language(metadata)
         take_id = new_id()
-        take_key = self._sounds.seal_copy(take_id, path)
+        take_key = self._sounds.seal_copy(take_id, content)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
             self.consents.take_in_tick(metadata.group_id, metadata.consented_at)

@@ -94,10 +94,10 @@ class SoundFiles:
         if self._coming(take_id).exists() and not self._is_known(take_id):
             self._coming(take_id).replace(path)
 
-    def seal_copy(self, take_id: str, source: Path) -> bytes:
-        """Write an encrypted copy of a file; returns its key for `store_copy`. Raises OSError and leaves nothing."""
+    def seal_copy(self, take_id: str, content: bytes) -> bytes:
+        """Encrypt the content of a file; returns its key for `store_copy`. Raises OSError and leaves nothing."""
         key = new_key()
-        encrypt_file(source, self._coming(take_id), key)
+        encrypt_file(content, self._coming(take_id), key)
         return key
 
     def store_copy(self, take_id: str, take_key: bytes) -> None:
