@@ -308,7 +308,7 @@ def test_a_bundle_has_the_consents_that_this_computer_knows(profile, tmp_path, c
     library = LockedLibrary(profile, folder, vault)
     library.consents.give("s-1", ConsentKind.RESEARCH, wording="2.0", language="de", asked_by="Nurse Joy")
     with library.store.changing():
-        library.store.journal.note_lasting(AuditAction.CONSENT_TAKEN_IN, None, "s-2")  # nobody can read it
+        library.store.journal.note(AuditAction.CONSENT_TAKEN_IN, None, outlasts="s-2")  # nobody can read it
     source = RecordSource("https://voice.example", "acc-1")
     records = [subject_record(name, source, []) for name in ("s-1", "s-2")]
     as_library_knows(records, None, tmp_path, vault, tables=False, consents=True)

@@ -100,6 +100,6 @@ def test_records_get_the_consents_of_their_subject_without_who_asked(library, re
 def test_a_changed_consent_is_named_and_left_out(library, records):
     library.consents.give("s-1", ConsentKind.BOTH)
     with library.store.changing():
-        library.store.journal.note_lasting(AuditAction.CONSENT_TAKEN_IN, None, "s-1")  # nobody can read it
+        library.store.journal.note(AuditAction.CONSENT_TAKEN_IN, None, outlasts="s-1")  # nobody can read it
     assert with_unreadable_consents(library, ["s-1", "s-2"]) == ["s-1"]
     assert with_consents(library, records)[0].consents == ()

@@ -144,4 +144,4 @@ class Consents:
 
     def _add(self, event: ConsentEvent, what: AuditAction) -> None:
         content = {"event_id": event.event_id, "group_id": event.group_id, **event_json(event)}
-        self._store.journal.note_lasting(what, content, event.group_id)
+        self._store.journal.note(what, content, outlasts=event.group_id)

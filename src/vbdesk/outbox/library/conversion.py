@@ -93,7 +93,7 @@ def _convert_corrections(tables: ProvedTables, rows: list[DatabaseRow]) -> None:
             due = tables.cipher.encrypt(json.dumps(document).encode(), f"corrections_due/{number}")
             tables.add("corrections_due", number, due)
         if document is None or document.get("erased"):
-            journal.note(AuditAction.CONVERTED, None, ())
+            journal.note(AuditAction.CONVERTED, None)
         else:
             subjects = {document[name] for name in ("group", "source", "target")} - {None}
             content = {name: value for name, value in document.items() if name not in _PROGRESS}
@@ -107,7 +107,7 @@ def _convert_consents(tables: ProvedTables, rows: list[DatabaseRow]) -> None:
         if isinstance(event_id, str) and isinstance(group_id, str):  # the checksum reports any other
             document = _read(tables.cipher, f"consents/{event_id}/{group_id}", sealed)
             content = None if document is None else {"event_id": event_id, "group_id": group_id, **document}
-            journal.note_lasting(AuditAction.CONSENT_TAKEN_IN, content, group_id)
+            journal.note(AuditAction.CONSENT_TAKEN_IN, content, outlasts=group_id)
 
 
 def _read(cipher: ColumnCipher, place: str, sealed: object) -> dict[str, Any] | None:

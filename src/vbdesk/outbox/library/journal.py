@@ -96,16 +96,33 @@ class Journal:
         self,
         what: AuditAction,
         content: Mapping[str, Any] | None,
-        subjects: Iterable[str],
+        subjects: Iterable[str] = (),
         take_id: str | None = None,
         part: AuditPart | None = None,
+        outlasts: str | None = None,
     ) -> None:
-        """Add an event of these subjects; `content` is JSON. Within a transaction."""
-        self._add(what, content, " ".join(self._key_id(each) for each in sorted(set(subjects))), take_id, part)
+        """Add an event. Within a transaction.
 
-    def note_lasting(self, what: AuditAction, content: Mapping[str, Any] | None, group_id: str) -> None:
-        """Add an event that outlasts the erasure of its subject; `content` is JSON. Within a transaction."""
-        self._add(what, content, OUTLASTS + self._tables.cipher.encrypt(group_id.encode(), _SUBJECT).hex())
+        Args:
+            what: the action.
+            content: JSON; None if nobody may read it.
+            subjects: whose keys it needs.
+            take_id: the recording; None if it concerns no single recording.
+            part: as for `ProvedTables.note`.
+            outlasts: in place of `subjects`, the subject whose erasure it outlasts.
+        """
+        if outlasts is None:
+            key_ids = " ".join(self._key_id(each) for each in sorted(set(subjects)))
+        else:
+            key_ids = OUTLASTS + self._tables.cipher.encrypt(outlasts.encode(), _SUBJECT).hex()
+
+        def encrypted(seq: int) -> Content:
+            if content is None:
+                return key_ids, None
+            plain = json.dumps(content, separators=(",", ":")).encode()
+            return key_ids, self._cipher(key_ids).encrypt(plain, _place(seq, what, key_ids))
+
+        self._tables.note(what, take_id, part=part, content=encrypted)
 
     def erase_subject(self, group_id: str) -> None:
         """Destroy the key of a subject's events, and note that. Within a transaction."""
@@ -140,22 +157,6 @@ class Journal:
         """Read everything again."""
         self._keys.clear()
         self._known, self._before = {}, {}
-
-    def _add(
-        self,
-        what: AuditAction,
-        content: Mapping[str, Any] | None,
-        key_ids: str,
-        take_id: str | None = None,
-        part: AuditPart | None = None,
-    ) -> None:
-        def encrypted(seq: int) -> Content:
-            if content is None:
-                return key_ids, None
-            plain = json.dumps(content, separators=(",", ":")).encode()
-            return key_ids, self._cipher(key_ids).encrypt(plain, _place(seq, what, key_ids))
-
-        self._tables.note(what, take_id, part=part, content=encrypted)
 
     def _event(self, row: DatabaseRow) -> Event:
         seq, what, key_ids = row["seq"], row["what"], row["subject_keys"]
