@@ -176,8 +176,8 @@ def test_an_open_help_follows_a_change_of_the_language(qtbot, open_desk, ports):
     assert not before.isVisible()
     assert after.isVisible()
     qtbot.waitUntil(lambda: after.chapters.count() == len(PAGES))
-    assert after.place().chapter == "outbox.md"
-    assert after.place().part == GUIDE
+    assert after.position().chapter == "outbox.md"
+    assert after.position().part == GUIDE
     assert after.note.text().startswith("[")
     after.close()
     with qtbot.waitSignal(desk.reading.changed):

@@ -28,13 +28,13 @@ def here():
     ],
 )
 def test_a_cautious_comparison_is_said_beside_the_level_in_one_sentence(here, spoken, sentence):
-    reading = reading_of(result(f"{here}+widened"), spoken=spoken)
+    reading = reading_of(result(f"{here}+widened"), spoken_language=spoken)
     assert reading.voice.compared == sentence
     assert not any("Scored by calibration" in note for note in reading.notes)
 
 
 def test_a_result_of_a_service_that_did_not_widen_says_nothing(here):
-    reading = reading_of(result(here), spoken=SpokenLanguage("en", second_language=True))
+    reading = reading_of(result(here), spoken_language=SpokenLanguage("en", second_language=True))
     assert reading.voice.compared == ""
 
 

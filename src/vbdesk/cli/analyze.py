@@ -54,12 +54,12 @@ def analyze(
     target = _target(model, sign, signs_dir, allow_pickled_signs)
     language = language or ("en" if as_json else current().tag)
     _check_language(language)
-    spoken = SpokenLanguage(known_language(recording_language), second_language)
+    spoken_language = SpokenLanguage(known_language(recording_language), second_language)
     if not file.exists():
         fail(_("There is no file {file}.", file=file), USAGE)
     if not file.is_file():
         fail(_("{file} is not a file. Name a recording.", file=file), USAGE)
-    result = _analyze(file, target, diarize, language, norms, spoken)
+    result = _analyze(file, target, diarize, language, norms, spoken_language)
     if as_json:
         print_json(result, indent=2)
     else:
@@ -100,7 +100,7 @@ def _analyze(
     diarize: bool,
     language: str,
     norms: Path | None,
-    spoken: SpokenLanguage,
+    spoken_language: SpokenLanguage,
 ) -> "ModelResult | SignResult":
     from vbdesk.data_files import DataFileError
     from vbdesk.signs.analysis import analyze as analyze_recording
@@ -112,9 +112,9 @@ def _analyze(
 
     try:
         if isinstance(target, PluginSign):
-            return analyze_plugin(decode(file), target, diarize=diarize, norms_file=norms, spoken=spoken)
+            return analyze_plugin(decode(file), target, diarize=diarize, norms_file=norms, spoken=spoken_language)
         return analyze_recording(
-            decode(file), target, diarize=diarize, language=language, norms_file=norms, spoken=spoken
+            decode(file), target, diarize=diarize, language=language, norms_file=norms, spoken=spoken_language
         )
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(translated(error), FAILURE)

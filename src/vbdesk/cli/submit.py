@@ -121,7 +121,7 @@ def submit(
     _check_usage(paths, group, csv, recorded_at, from_name)
     moments = _Moments(_moment(recorded_at), from_name, _zone(zone))
     target = _target(model, sign)
-    spoken = SpokenLanguage(known_language(language), second_language)
+    spoken_language = SpokenLanguage(known_language(language), second_language)
     with open_client(profile, data_dir) as connection:
         consents = submit_consent(connection, data_dir, consent)
         rows = list(consents.checked(_looked_at(paths, group or "", csv, target, moments, connection)))
@@ -135,7 +135,7 @@ def submit(
             journal or _journal_of(connection, data_dir),
             longitudinal,
             diarize,
-            spoken,
+            spoken_language,
             retry_failed=retry_failed,
             send_again=send_again,
         )
@@ -280,7 +280,7 @@ class _Sender:
         journal: Path,
         longitudinal: bool,
         diarize: bool,
-        spoken: SpokenLanguage,
+        spoken_language: SpokenLanguage,
         *,
         retry_failed: bool,
         send_again: bool,
@@ -289,7 +289,7 @@ class _Sender:
         self._journal = journal
         self._longitudinal = longitudinal
         self._diarize = diarize
-        self._spoken = spoken
+        self._spoken_language = spoken_language
         self._retry_failed = retry_failed
         self._send_again = send_again
 
@@ -338,7 +338,7 @@ class _Sender:
         from vbdesk.client import FileToSubmit
 
         moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # None only for rows that are not sent
-        stated, default = row.spoken, self._spoken
+        stated, default = row.spoken, self._spoken_language
         second = default.second_language if stated.second_language is None else stated.second_language
         return FileToSubmit(
             row.path,

@@ -39,27 +39,27 @@ def second_language_flags() -> SecondLanguageFlags:
     return SecondLanguageFlags(data["readers"], data["flagged"], unknown)
 
 
-def language_note(signals: Sequence[Signal], spoken: SpokenLanguage, model: ModelName | None) -> str:
+def language_note(signals: Sequence[Signal], spoken_language: SpokenLanguage, model: ModelName | None) -> str:
     """How the language of a recording differs from that of the reference readers, and what that does to false alarms.
 
     Empty where it does not differ, or where it is not known.
 
     Args:
         signals: of the result.
-        spoken: what is known about the language of the recording.
+        spoken_language: what is known about the language of the recording.
         model: of the result; None for a single sign.
     """
     widened = any(is_widened(signal.sign_version) for signal in signals)
     shipped = comparison_basis(signals).kind is Basis.SHIPPED
-    if not widened and not (shipped and spoken.differs_from(_REFERENCE_LANGUAGE)):
+    if not widened and not (shipped and spoken_language.differs_from(_REFERENCE_LANGUAGE)):
         return ""
-    return joined(_difference(spoken), _false_alarms(model, widened=widened))
+    return joined(_difference(spoken_language), _false_alarms(model, widened=widened))
 
 
-def _difference(spoken: SpokenLanguage) -> str:
-    if spoken.language is not None and primary_language(spoken.language) != _REFERENCE_LANGUAGE:
+def _difference(spoken_language: SpokenLanguage) -> str:
+    if spoken_language.language is not None and primary_language(spoken_language.language) != _REFERENCE_LANGUAGE:
         return _("This recording is not in English, the language of the reference readers.")
-    if spoken.second_language:
+    if spoken_language.second_language:
         return _("The speaker reads a second language; the reference readers read English as their first language.")
     return _("The language of this recording is not that of the reference readers, or not the speaker's first one.")
 

@@ -140,7 +140,7 @@ class AccountPage(QWidget):
         self._turns.timeout.connect(self._build_next)
         self._turns.start(0)
 
-    def place(self) -> object:
+    def position(self) -> object:
         """The argument with which a new page shows the same place: the choice of language."""
         return _AT_LANGUAGE
 

@@ -179,18 +179,18 @@ class HelpWindow(QWidget):
         self._begin(part)
         self.activateWindow()
 
-    def place(self) -> HelpPosition:
+    def position(self) -> HelpPosition:
         """What the window shows now."""
         row = self.chapters.currentRow()
         chapter = self._guide.chapters[row].name if row >= 0 else self._first
         return HelpPosition(self.parts.choice(), chapter, self.geometry())
 
-    def open_at(self, place: HelpPosition) -> None:
+    def open_at(self, position: HelpPosition) -> None:
         """Show the window where another one was, and leave the keyboard where it is."""
-        self._first = place.chapter
-        self.setGeometry(place.geometry)
+        self._first = position.chapter
+        self.setGeometry(position.geometry)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
-        self._begin(place.part)
+        self._begin(position.part)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, on=False)
 
     def _begin(self, part: str) -> None:

@@ -109,9 +109,9 @@ def view_of(found: Found) -> ResultView:
     """
     item, result = found.item, found.result
     recorded_at = found.recorded_at or (None if found.job is None else found.job.created_at)
-    spoken = UNKNOWN_LANGUAGE if item is None else item.spoken
+    language = UNKNOWN_LANGUAGE if item is None else item.spoken
     reading = (
-        None if result is None else reading_of(result, found.raw, found.seconds, found.comparison, spoken, found.own)
+        None if result is None else reading_of(result, found.raw, found.seconds, found.comparison, language, found.own)
     )
     missing = _MissingResult("", "") if reading is not None else _missing_result(found)
     return ResultView(

@@ -135,14 +135,14 @@ def reading_of(
     raw: str | None = None,
     seconds: float | None = None,
     comparison: Comparison = Comparison.COMPARED,
-    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
+    spoken_language: SpokenLanguage = UNKNOWN_LANGUAGE,
     own: "Mapping[str, OwnRange] | None" = None,
 ) -> ResultReading:
     """Put `result` in words.
 
     Args:
         comparison: whether it is compared with earlier recordings of the subject.
-        spoken: what this computer knows about the language of the recording.
+        spoken_language: what this computer knows about the language of the recording.
         own: the subject's own usual range by vocal feature.
         result: what the service found.
         raw: the JSON to show; by default the result's own.
@@ -151,13 +151,13 @@ def reading_of(
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
     summary, issues = result.summary if isinstance(result, ModelResult) else None, result.audio_quality.issues
-    voice = _voice(signals, summary, comparison, spoken, own or {}, issues)
-    language = [note] if (note := language_note(signals, spoken, model)) else []
+    voice = _voice(signals, summary, comparison, spoken_language, own or {}, issues)
+    language = [note] if (note := language_note(signals, spoken_language, model)) else []
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
         target=model_text(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
-        speakers=tuple(_speaker(speaker, spoken, issues) for speaker in result.speakers or ()),
+        speakers=tuple(_speaker(speaker, spoken_language, issues) for speaker in result.speakers or ()),
         metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
         compared=_compared(comparison_basis(signals)),
         flagged_share=_flagged_share(model),
@@ -205,7 +205,7 @@ def _voice(
     signals: list[Signal],
     summary: Summary | None,
     comparison: Comparison,
-    spoken: SpokenLanguage,
+    spoken_language: SpokenLanguage,
     own: "Mapping[str, OwnRange]",
     issues: Collection[str],
 ) -> VoiceReading:
@@ -226,26 +226,26 @@ def _voice(
         else (),
         longitudinal=compared,
         first=bool(history) and not compared and comparison in (Comparison.FIRST, Comparison.COMPARED),
-        compared=_compared_cautiously(signals, spoken),
+        compared=_compared_cautiously(signals, spoken_language),
     )
 
 
-def _compared_cautiously(signals: Sequence[Signal], spoken: SpokenLanguage) -> str:
+def _compared_cautiously(signals: Sequence[Signal], spoken_language: SpokenLanguage) -> str:
     if not any(is_widened(signal.sign_version) for signal in signals):
         return ""
-    if spoken.second_language:
+    if spoken_language.second_language:
         return _("Compared more cautiously: the speaker reads a second language.")
-    if spoken.language is not None:
+    if spoken_language.language is not None:
         return _("Compared more cautiously: the recording is not in the language of the reference.")
     return _("Compared more cautiously, because of the language of the recording.")
 
 
-def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage, issues: Collection[str]) -> Speaker:
+def _speaker(speaker: SpeakerResult, spoken_language: SpokenLanguage, issues: Collection[str]) -> Speaker:
     number = speaker.speaker.rpartition("_")[2]
     name = _("Speaker {number}", number=number) if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
     label = _("{speaker}, {time} of speech", speaker=name, time=clock_text(speaker.speech_seconds))
-    voice = _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}, issues)
+    voice = _voice(signals, speaker.summary, Comparison.PENDING, spoken_language, {}, issues)
     return Speaker(label, tuple(speaker.segments), voice)
 
 

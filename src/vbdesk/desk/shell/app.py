@@ -155,7 +155,7 @@ class Desk(QObject):
         if self._help is not None:
             before, self._help = self._help, None
             if before.isVisible():
-                self._help_window().open_at(before.place())
+                self._help_window().open_at(before.position())
             before.close()
             before.deleteLater()
         page = self.window.page()

@@ -62,10 +62,10 @@ class _Unfinished(Protocol):
 
 
 @runtime_checkable
-class _Placed(Protocol):
+class _HasPosition(Protocol):
     """A page that can be built again and then show the same place."""
 
-    def place(self) -> object:
+    def position(self) -> object:
         """The argument with which a new page shows it."""
 
 
@@ -291,8 +291,8 @@ class MainWindow(QMainWindow):
 
     def _rebuild_pages(self, shown: str) -> None:
         page, argument = self._built[shown], None if shown == _RECORD else self._argument
-        if isinstance(page, _Placed):
-            argument = page.place()
+        if isinstance(page, _HasPosition):
+            argument = page.position()
         for key, built in self._built.items():
             if (search := search_field(built)) is not None and search.text():
                 self._searches[key] = search.text()

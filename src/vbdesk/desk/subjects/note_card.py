@@ -120,20 +120,20 @@ class SubjectNoteCard(Card):
         detail = self._note.detail if fault else tidy(self.detail.text())
         text = self.text.toPlainText().strip()
         second = self.second_language.currentData()
-        spoken = SpokenLanguage(self.language.currentData() or None, second == "true" if second else None)
-        note = replace(self._note, text=text, tags=tuple(dict.fromkeys(tags)), detail=detail, spoken=spoken)
+        language = SpokenLanguage(self.language.currentData() or None, second == "true" if second else None)
+        note = replace(self._note, text=text, tags=tuple(dict.fromkeys(tags)), detail=detail, spoken=language)
         self.stored.emit(self.group_id, note)
 
-    def _show_language(self, spoken: SpokenLanguage) -> None:
+    def _show_language(self, known: SpokenLanguage) -> None:
         """Offer every language, and the noted one also if it is a variant of one."""
         self.language.clear()
         self.language.addItem(_("Not known"), "")
         for tag, name in language_names():
             self.language.addItem(name, tag)
-        if spoken.language is not None and self.language.findData(spoken.language) < 0:
-            self.language.addItem(language_name(spoken.language), spoken.language)
-        self.language.setCurrentIndex(self.language.findData(spoken.language or ""))
-        self.second_language.setCurrentIndex(self.second_language.findData(spoken.form.get(SECOND_LANGUAGE_FIELD, "")))
+        if known.language is not None and self.language.findData(known.language) < 0:
+            self.language.addItem(language_name(known.language), known.language)
+        self.language.setCurrentIndex(self.language.findData(known.language or ""))
+        self.second_language.setCurrentIndex(self.second_language.findData(known.form.get(SECOND_LANGUAGE_FIELD, "")))
 
     def _detail_fault(self) -> str | None:
         return detail_fault(self._kind, tidy(self.detail.text()))
