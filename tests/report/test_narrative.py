@@ -58,8 +58,9 @@ def test_the_comparison_with_earlier_recordings_is_told():
         for place, signal in enumerate(signals)
     ]
     assert "This is a change from this subject's own earlier recordings." in narrative_of(changed, summary, ()).text
-    steady = [signal.model_copy(update={"anomaly": False, "z_score": 0.4}) for signal in changed]
-    assert "It is in line with this subject's own" in narrative_of(steady, summary, ()).text
+    for within in (0.4, 1.96, -1.96):
+        steady = [signal.model_copy(update={"anomaly": False, "z_score": within}) for signal in changed]
+        assert "It is in line with this subject's own" in narrative_of(steady, summary, ()).text
     once = [signal.model_copy(update={"anomaly": False}) for signal in changed]
     assert "A change was seen once" in narrative_of(once, summary, ()).text
     assert "earlier recordings" not in narrative_of(signals, summary, ()).text

@@ -11,6 +11,7 @@ from report_cases import AS_OF
 
 from colour_vision import APART, DEFICIENCIES, FAR_APART, distance, lab
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.language import formats
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
 from vbdesk.report.chart_legend import legend_lines, legend_shapes
 from vbdesk.report.drawing.glyphs import level_glyph
@@ -221,6 +222,19 @@ def test_month_names_are_those_of_the_language(month: int) -> None:
     moment = AS_OF.replace(month=month)
     assert format_moment(moment, UTC).split()[1] == MONTHS[month - 1]
     assert MONTHS[month - 1].startswith(format_short_moment(moment, UTC).split()[1])
+
+
+def test_a_course_of_days_has_each_day_on_its_time_axis() -> None:
+    reading = {"stress": SignReading(0.3, "low", False)}
+    history = [
+        HistoryEntry(str(days), AS_OF - timedelta(days=days), "done", 60.0, 65.0, 80.0, (), "monitor", reading)
+        for days in (6, 3, 0)
+    ]
+    read = trajectory("g", history, AS_OF, labels={})
+    shown = words(ElementTree.fromstring(to_svg(trajectory_drawing(read, read.signs, 700.0, UTC))))
+    days = [formats.day_without_year(AS_OF - timedelta(days=days)) for days in range(5, 0, -1)]
+    first = shown.index(days[0])
+    assert shown[first : first + 5] == days
 
 
 def test_months_on_the_time_axis_run_across_the_turn_of_the_year() -> None:

@@ -337,8 +337,6 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
         for offset in range(1, (end.date() - day.date()).days + 1):
             moment = day + timedelta(days=offset)
-            if moment > end:
-                return
             if offset % step == 0:
                 yield in_zone(moment, UTC), formats.day_without_year(moment)
         return
