@@ -25,7 +25,7 @@ from vbdesk.desk.outbox.banner import OutboxBanner, banner_of
 from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
 from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.desk.ui.cells import StateCell
-from vbdesk.outbox.library import audit
+from vbdesk.outbox.library import audit, audit_reader
 from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
@@ -515,7 +515,7 @@ class _Game:
 
     def judge_audit(self) -> None:
         """The audit log is consistent and names each job once."""
-        log = audit.AuditReader(self.laptop.folder, KEY)
+        log = audit_reader.AuditReader(self.laptop.folder, KEY)
         found = log.verify()
         self.holds(found.ok, f"the audit log is broken: {found}")
         sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.AuditAction.SENT)
