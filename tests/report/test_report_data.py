@@ -1,6 +1,7 @@
 """The data files of reports: a mistake is found at loading."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.data_dictionary import TableDefinition
 from vbdesk.report.drawing.style import DrawingStyle, Look, style
 from vbdesk.report.fhir.codes import FhirCodes
+from vbdesk.report.result_files import NotResults, subjects_of_files
+from vbdesk.report.shipped_metrics import shipped_metrics
 from vbdesk.resource_files import resource
 
 
@@ -57,3 +60,20 @@ def test_the_colours_of_levels_are_those_of_the_desk() -> None:
     for level in Level:
         desk, printed = LIGHT_LEVELS[level], style().level[level]
         assert (printed.ink, printed.shape, printed.tint, printed.heat) == (desk.ink, desk.shape, desk.tint, desk.heat)
+
+
+def test_every_metric_is_explained_with_a_definition_a_kind_and_its_features() -> None:
+    known = shipped_metrics()
+    assert {"anxious-mood", "low-mood", "vad-valence"} <= known.keys()
+    for name, metric in known.items():
+        assert metric.definition and metric.kind, name
+        assert metric.evidence_text, name
+        assert metric.features, name
+
+
+def test_a_file_of_more_than_256_mb_is_not_read_as_results(tmp_path: Path) -> None:
+    file = tmp_path / "all.json"
+    with file.open("wb") as stream:
+        stream.truncate((256 << 20) + 1)
+    with pytest.raises(NotResults, match="larger than 256 MB"):
+        subjects_of_files([file])
