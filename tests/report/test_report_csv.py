@@ -50,6 +50,18 @@ def test_every_table_of_every_subject_loads_with_the_types_of_the_dictionary(cas
                 assert set(frame[column.name].dropna().unique()) <= set(column.values), column.name
 
 
+def test_the_ends_of_ranges_over_time_are_lower_and_upper(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["gaps and anomalies"]
+    assert record.trajectory is not None
+    rows = read(csv_files([record]), "trajectory")
+    assert (rows["latest_low"] < rows["latest_score"]).all()
+    assert (rows["latest_score"] < rows["latest_high"]).all()
+    assert (rows["normal_low"] < rows["normal_high"]).all()
+    first = record.trajectory.signs[0].series[0]
+    ends = rows.iloc[0][["latest_low", "latest_high", "normal_low", "normal_high"]]
+    assert tuple(ends) == pytest.approx((*first.latest_interval, *first.normal_range))
+
+
 def test_there_is_one_row_for_each_recording_and_sign(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
     files = csv_files([record])
