@@ -211,7 +211,7 @@ def test_the_trash_is_destroyed_after_its_days_also_while_sending_is_paused(reco
         library.change_settings(paused=True)
     with closing(LockedLibrary(profile, folder, vault)) as library:
         library.discard(new)
-        key = library.store.rows("SELECT take_key FROM trash WHERE take_id = ?", (old,))[0]["take_key"]
+        key = library.store.row(old)["take_key"]
     with pytest.raises(typer.Exit):
         sync(tmp_path, vault)
     with closing(LockedLibrary(profile, folder, vault)) as library:

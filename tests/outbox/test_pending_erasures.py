@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from list_by_hand import list_by_hand
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -191,3 +192,19 @@ def test_the_library_of_a_service_elsewhere_owes_nothing(library, new_own_take):
     assert library.erasures is None
     library.discard(put(library, new_own_take, OutboxState.DONE, ["job-1"]), at_once=True)
     assert library.store.rows("SELECT 1 FROM settings WHERE name LIKE 'erasure/%'") == []
+
+
+@pytest.mark.parametrize("trashed", [False, True])
+def test_a_changed_entry_erases_nothing_of_another_recording(own_library, new_own_take, trashed):
+    """What the service made of it is known from the table of jobs, which the checksums cover."""
+    library = own_library()
+    take_id, other = (put(library, new_own_take, OutboxState.DONE, [f"job-{number}"]) for number in (1, 2))
+    if trashed:
+        library.discard(take_id)
+    library.close()
+    with list_by_hand(library.store.folder) as database:
+        database.execute("UPDATE recordings SET job_id = 'job-2', group_id = 'x' WHERE take_id = ?", (take_id,))
+    library = own_library()
+    library.discard(take_id, at_once=True)
+    assert library.erasures.due() == [PendingErasure(take_id, "", ErasureScope.EVERYTHING, ("job-1",), ())]
+    assert library.get(other).fault is None

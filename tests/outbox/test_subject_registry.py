@@ -46,7 +46,6 @@ PROFILE = Profile("p1", "Office", "service", "https://voice.example", "acc-1")
 PLACES = {
     "recordings": ("details", lambda row: f"{row['take_id']}/details"),
     "results": ("sealed", lambda row: f"{row['take_id']}/result"),
-    "trash": ("sealed", lambda row: f"trash/{row['take_id']}/{row['deleted_at']}"),
     "settings": ("sealed", lambda row: f"settings/{row['name']}"),
     "trajectories": ("sealed", lambda row: f"trajectories/{row['group_id']}/{row['read_at']}"),
     "subjects": ("sealed", lambda row: f"subjects/{row['group_id']}"),
@@ -56,7 +55,7 @@ PLACES = {
     "audit": ("sealed", lambda row: row["seq"]),
 }
 """The encrypted column of every table that has one, and what it is bound to."""
-KEYS = {("recordings", "take_key"), ("trash", "take_key"), ("recordings", "result_nonce"), ("subject_keys", "sealed")}
+KEYS = {("recordings", "take_key"), ("recordings", "result_nonce"), ("subject_keys", "sealed")}
 CHECKSUMS = {("recordings", "mac"), ("audit", "mac"), ("library", "key_check"), ("library", "sums")} | {
     ("library", "audit_head")
 }
@@ -194,7 +193,7 @@ def written(library):
     contents = {event.seq: event.content for event in library.store.journal.events(*AuditAction)}
     for table in schema()[0]:
         column, place = PLACES.get(table, ("", None))
-        for row in library.store.rows(f"SELECT * FROM {table}"):
+        for row in library.store.rows(f"SELECT * FROM main.{table}"):
             for name in row.keys():  # noqa: SIM118 - a row has values
                 value = row[name]
                 if table == "audit" and name == column and value:
@@ -238,7 +237,7 @@ def test_every_file_of_a_library_is_in_the_registry_once(filled):
 
 def test_an_erasure_leaves_of_a_subject_what_the_registry_says(filled):
     found = {place for place, _secret in holders(filled)}
-    assert found >= {"recordings", "results", "trash", "trajectories", "reads", "subjects", "audit"}
+    assert found >= {"recordings", "results", "trajectories", "reads", "subjects", "audit"}
     assert found >= {"recording", "damaged"}, "the search finds what there is"
     assert {secret for _place, secret in holders(filled)} == set(SECRETS)
     others = {table: len(filled.store.rows(f"SELECT 1 FROM {table}")) for table in ("recordings", "trash", "pending")}

@@ -147,8 +147,10 @@ def assert_noticed(library, before):
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
         assert repr(event) in before[1] or searched_first or event.follows, event  # restored for a known job
-    for index in (2, 3, 7, 8, 9, 10, 11, 12):
+    for index in (2, 3, 7, 8, 9, 10, 11):
         assert now[index] == before[index], index
+    assert len(now[12]) == len(before[12])
+    assert all(entry in before[12] or (entry[1] and library.warnings) for entry in now[12])
     assert faulty or now[4] == before[4]  # an entry with another id counts as unread
     for index in (5, 6):  # cached answers: read again
         assert now[index] in (before[index], None), index

@@ -1,6 +1,8 @@
 """The trash: a deleted recording comes back as it was, or its keys are gone from the disk after some days."""
 
+import re
 import shutil
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,10 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import vbdesk
 from list_by_hand import everything_under, list_by_hand
 from vbdesk.capture.encrypted_take import FileKeyMissing, read_take
 from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.corrections import CorrectionReason
+from vbdesk.outbox.library.encrypted_sqlite import Connection, open_to_read
+from vbdesk.outbox.library.integrity_check import ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.recording_time import ServiceTime
@@ -21,12 +27,14 @@ from vbdesk.outbox.library.settings import LONGEST_TRASH_DAYS, LibrarySettings
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import SEND
 from vbdesk.outbox.library.subject_erasure import erase_subject
+from vbdesk.outbox.library.tables import VIEWS
 from vbdesk.outbox.library.trash import AT_ONCE_MOST, ENTRY_CHANGED
 from vbdesk.outbox.sync.network import NetworkState
 from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 KEY = bytes(range(32))
 DAY_S = 86_400.0
+MICROSECOND = timedelta(microseconds=1)
 FILE = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.mp3"
 
 
@@ -111,7 +119,9 @@ def test_nothing_of_a_recording_in_the_trash_is_readable_on_the_disk(library, ne
     take_id = new_take("ward4-marker", seconds=1, note="marker-note")
     library.discard(take_id)
     library.store.scrub()
-    assert b"marker" not in everything_under(library.store.folder)
+    files = [path.read_bytes() for path in library.store.folder.rglob("*") if path.is_file()]
+    assert b"marker" not in b"".join(files)
+    assert b"marker-note" not in everything_under(library.store.folder), "nor in the decrypted pages"
     with pytest.raises(FileKeyMissing):
         read_take(library.store.takes_folder / f"{take_id}.take", KEY)
 
@@ -125,7 +135,9 @@ def test_after_its_days_the_keys_are_nowhere_on_the_disk(library, new_take, cloc
     kept, gone = chosen[:6], chosen[6:]
     for take_id in gone:
         library.discard(take_id)
-    sealed = [row["sealed"] for row in library.store.rows("SELECT sealed FROM trash")]
+    rows = [library.store.row(take_id) for take_id in gone]
+    sealed = [row[name] for row in rows for name in ("details", "result_nonce") if row[name] is not None]
+    assert len(sealed) > len(gone), "some have a result"
     clock.advance(7 * DAY_S - 1)
     assert not library.trash.destroy_due()
     found = everything_under(library.store.folder)
@@ -136,8 +148,8 @@ def test_after_its_days_the_keys_are_nowhere_on_the_disk(library, new_take, cloc
     assert library.trash.items() == []
     found = everything_under(library.store.folder)
     assert all(keys[take_id] in found for take_id in kept), "the search finds keys"
-    for secret in [keys[take_id] for take_id in gone] + [each[:24] for each in sealed]:
-        assert not any(secret[begin : begin + 12] in found for begin in range(0, len(secret) - 12, 4))
+    for secret in [keys[take_id] for take_id in gone] + [each[:12] for each in sealed]:
+        assert not any(secret[begin : begin + 12] in found for begin in range(0, len(secret) - 11, 4))
     for take_id in gone:
         assert not list(library.store.takes_folder.glob(f"{take_id}*"))
         with pytest.raises(FileKeyMissing):
@@ -275,17 +287,28 @@ def test_what_is_at_the_service_or_handed_over_does_not_go_to_the_trash(library,
     assert library.get(asked).state is OutboxState.WAITING
 
 
-def test_another_recording_with_its_time_keeps_it_in_the_trash(library, new_take):
+def test_a_recording_in_the_trash_keeps_its_time(library, new_take):
     taken = datetime(2026, 3, 1, 8, 30, 0, 5, tzinfo=UTC)
     take_id = new_take(seconds=1, recorded_at=taken)
     library.discard(take_id)
-    other = new_take("ward5", seconds=1, recorded_at=taken)
-    with pytest.raises(NotAllowed, match="Another recording has the time of this one"):
-        library.trash.restore(take_id)
-    assert library.trash.holds(take_id)
-    library.set_recorded_at(other, taken - timedelta(minutes=1))
+    other, corrected = new_take("ward5", seconds=1, recorded_at=taken), new_take(seconds=1)
+    library.set_recorded_at(corrected, taken)
     library.trash.restore(take_id)
     assert library.whole_audio(take_id).duration_s == 1.0
+    assert library.get(take_id).recorded_at == taken
+    assert [library.get(each).recorded_at - taken for each in (other, corrected)] == [MICROSECOND, 2 * MICROSECOND]
+
+
+def test_no_recording_is_moved_to_the_subject_and_time_of_one_in_the_trash(library, new_take):
+    taken = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+    kept, moved = new_take("ward4", seconds=1, recorded_at=taken), new_take("ward5", seconds=1)
+    with library.store.changing():
+        library.store.update(moved, {"recorded_at": library.store.row(kept)["recorded_at"]})
+    library.discard(kept)
+    with pytest.raises(NotAllowed, match="exactly this time already"):
+        library.corrections.move(library.corrections.member(moved), "ward4", CorrectionReason.WRONG_PERSON)
+    library.trash.restore(kept)
+    assert [library.get(each).group_id for each in (kept, moved)] == ["ward4", "ward5"]
 
 
 def test_a_file_that_was_imported_again_is_not_there_twice(library):
@@ -306,11 +329,12 @@ def test_an_event_of_another_recording_is_not_replaced(library, new_take):
     library.queue(take_id)
     event_id = library.store.rows("SELECT event_id FROM pending")[0]["event_id"]
     library.discard(take_id)
-    with library.store.changing():
+    with pytest.raises(sqlite3.IntegrityError), library.store.changing():
         library.store.add_event(other, SEND, {"event_id": event_id})
-    with pytest.raises(NotAllowed, match="under the key of this one"):
-        library.trash.restore(take_id)
-    assert library.trash.holds(take_id)
+    library.trash.restore(take_id)
+    assert [(row["take_id"], row["event_id"]) for row in library.store.rows("SELECT * FROM pending")] == [
+        (take_id, event_id)
+    ]
 
 
 def by_hand(folder, statement, *values):
@@ -318,18 +342,18 @@ def by_hand(folder, statement, *values):
         assert database.execute(statement, values).rowcount == 1
 
 
-@pytest.mark.parametrize("column", ["deleted_at", "take_key", "sealed"])
+@pytest.mark.parametrize("column", ["deleted_at", "take_key", "details", "group_id", "state"])
 def test_a_changed_entry_is_neither_restored_nor_destroyed_early(library, new_take, reopen, tmp_path, clock, column):
     take_id, other = new_take(seconds=1), new_take(seconds=1)
     library.discard(take_id)
     library.discard(other)
-    rows = {row["take_id"]: dict(row) for row in library.store.rows("SELECT * FROM trash")}
+    forged = {"deleted_at": "2020-01-01T00:00:00.000000+00:00", "group_id": "x", "state": "done"}.get(
+        column, library.store.row(other)[column]
+    )
     library.close()
-    forged = "2020-01-01T00:00:00.000000+00:00" if column == "deleted_at" else rows[other][column]
-    by_hand(tmp_path / "library", f"UPDATE trash SET {column} = ? WHERE take_id = ?", forged, take_id)
+    by_hand(tmp_path / "library", f"UPDATE recordings SET {column} = ? WHERE take_id = ?", forged, take_id)
     again = reopen()
-    assert again.findings
-    again.accept_copy()
+    assert any("1 recording was changed" in sentence for sentence in again.warnings), "before anybody opens the trash"
     faults = {each.take_id: each.fault for each in again.trash.items()}
     assert faults == {take_id: ENTRY_CHANGED, other: None}
     with pytest.raises(NotAllowed, match="changed by something other"):
@@ -348,8 +372,180 @@ def test_a_removed_entry_is_noticed(library, new_take, reopen, tmp_path):
     take_id = new_take(seconds=1)
     library.discard(take_id)
     library.close()
-    by_hand(tmp_path / "library", "DELETE FROM trash WHERE take_id = ?", take_id)
+    by_hand(tmp_path / "library", "DELETE FROM recordings WHERE take_id = ?", take_id)
     assert reopen().findings
+
+
+def test_a_recording_that_somebody_else_takes_out_of_the_trash_is_not_sent(library, waiting, reopen, tmp_path):
+    take_id, other = waiting(), waiting()
+    library.discard(take_id)
+    library.close()
+    by_hand(tmp_path / "library", "UPDATE recordings SET deleted_at = NULL WHERE take_id = ?", take_id)
+    again = reopen()
+    assert {item.take_id: item.fault for item in again.list()} == {take_id: ROW_CHANGED, other: None}
+    assert [event.take_id for event in UploadQueue(again.store).events()] == [other]
+    assert any("1 recording was changed" in sentence for sentence in again.warnings)
+    with pytest.raises(NotAllowed, match="delete it for good"):
+        again.discard(take_id)
+
+
+def test_a_recording_that_somebody_else_hides_in_the_trash_is_named(library, waiting, reopen, tmp_path, clock):
+    take_id = waiting()
+    library.close()
+    long_ago = "2020-01-01T00:00:00.000000+00:00"
+    by_hand(tmp_path / "library", "UPDATE recordings SET deleted_at = ? WHERE take_id = ?", long_ago, take_id)
+    again = reopen()
+    assert any("1 recording was changed" in sentence for sentence in again.warnings)
+    assert [(each.take_id, each.fault) for each in again.trash.items()] == [(take_id, ENTRY_CHANGED)]
+    assert UploadQueue(again.store).events() == []
+    clock.advance(100 * DAY_S)
+    assert not again.trash.destroy_due()
+    assert again.store.path(take_id).exists()
+
+
+@pytest.mark.parametrize("older", ["from before the deletion", "in the trash"])
+def test_an_older_row_that_somebody_puts_back_is_noticed(library, waiting, reopen, tmp_path, older):
+    """Each row is genuine; the list as a whole is not."""
+    take_id = waiting()
+    if older == "in the trash":
+        library.discard(take_id)
+    row = library.store.row(take_id)
+    if older == "in the trash":
+        library.trash.restore(take_id)
+    else:
+        library.discard(take_id)
+    library.close()
+    columns = ", ".join(f"{name} = ?" for name in row)
+    by_hand(tmp_path / "library", f"UPDATE recordings SET {columns} WHERE take_id = ?", *row.values(), take_id)
+    again = reopen()
+    assert ROWS_MISSING in again.findings
+    assert UploadQueue(again.store).events() == [], "nothing is sent"
+
+
+def test_nobody_else_changes_what_a_query_sees(library, waiting, reopen, tmp_path):
+    """The views belong to the connection: one in the file is foreign, and is dropped."""
+    take_id = waiting()
+    library.discard(take_id)
+    library.close()
+    with list_by_hand(tmp_path / "library") as database:
+        database.execute("CREATE VIEW seen AS SELECT * FROM recordings")
+    again = reopen()
+    assert STRUCTURE_CHANGED in again.findings
+    assert again.list() == []
+
+
+def test_a_second_window_that_deletes_or_restores_too_changes_nothing(library, waiting):
+    take_id = waiting()
+    library.discard(take_id)
+    with pytest.raises(UnknownTake):
+        library.discard(take_id)
+    library.trash.restore(take_id)
+    before = all_of(library, take_id)
+    with pytest.raises(UnknownTake, match="no longer in the trash"):
+        library.trash.restore(take_id)
+    library.trash.destroy([take_id])  # it is not there any more
+    assert all_of(library, take_id) == before
+    with pytest.raises(UnknownTake):
+        library.discard(take_id, take_id)
+    assert all_of(library, take_id) == before
+
+
+def test_what_is_deleted_and_restored_while_it_is_sent_is_sent_once(library, waiting, service, new_sync_worker, drive):
+    """A sync worker has read the queue; a person deletes the recording and restores it before the upload begins."""
+    take_id = waiting()
+    queue = UploadQueue(library.store)
+    (event,) = queue.events()
+    library.discard(take_id)
+    assert not queue.begin_upload(event)
+    queue.requeue(event, failed=True)
+    assert not queue.is_wanted(event)
+    assert not queue.mark_asked(event)
+    with pytest.raises(UnknownTake):
+        queue.store_digest(event, "0" * 64)
+    library.trash.restore(take_id)
+    (again,) = queue.events()
+    assert again.event_id == event.event_id
+    assert queue.begin_upload(again)
+    queue.requeue(again)
+    drive(new_sync_worker(), lambda: library.get(take_id).state is OutboxState.DONE)
+    assert len(service.jobs) == 1
+
+
+def test_a_crash_of_the_list_between_views_leaves_none_open(library, new_take, monkeypatch):
+    """The rewriting of the file needs a connection without the views: it never stays so."""
+    library.discard(new_take(seconds=1))
+    library.store.scrub(whole=True)
+    assert library.list() == []
+    execute = Connection.execute
+
+    def fail(self, statement, values=()):
+        if statement == VIEWS:
+            raise sqlite3.OperationalError("out of memory")
+        return execute(self, statement, values)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "execute", fail)
+        with pytest.raises(sqlite3.OperationalError):
+            library.store.scrub(whole=True)
+    with pytest.raises(sqlite3.ProgrammingError):
+        library.list()
+
+
+# Every query sees no recording of the trash, unless it says so
+
+
+WITH_TRASH = {
+    "integrity_check.py": 6,
+    "library_facts.py": 1,
+    "pending_erasures.py": 1,
+    "rows.py": 4,
+    "sound_files.py": 2,
+    "store.py": 21,
+    "table_checksums.py": 1,
+    "tables.py": 5,
+}
+"""How often each file names the tables with the trash; a new place is a decision, see `tables.VIEWS`."""
+
+
+def test_every_query_that_sees_the_trash_is_known():
+    source = Path(vbdesk.__file__).parent
+    named = {
+        path.name: len(re.findall(r"main\.(?:recordings|pending|results|opened)\b", path.read_text(encoding="utf-8")))
+        for path in source.rglob("*.py")
+    }
+    assert {name: count for name, count in named.items() if count} == WITH_TRASH
+
+
+def test_every_connection_to_a_list_hides_the_trash():
+    """Only what makes, checks, copies or converts a file has a connection without the views, and only for that."""
+    source = Path(vbdesk.__file__).parent
+    imports = re.compile(r"from vbdesk\.outbox\.library\.encrypted_sqlite import (?:\([^)]*\)|[^\n]*)")
+    raw = {
+        path.name
+        for path in source.rglob("*.py")
+        if any(re.search(r"\bconnect\b", found) for found in imports.findall(path.read_text(encoding="utf-8")))
+    }
+    assert raw == {"database.py", "list_check.py", "repair.py", "structure.py"}
+
+
+def test_what_a_query_sees_is_what_is_not_deleted(library, new_take):
+    kept, deleted = new_take("ward4", seconds=1), new_take("ward5", seconds=1)
+    for take_id in (kept, deleted):
+        put_result(library, take_id)
+        with library.store.changing():
+            library.store.add_event(take_id, SEND)
+    library.discard(deleted)
+    with closing(open_to_read(library.store.folder / "library.sqlite", KEY)) as reader:
+        for rows in (library.store.rows, reader.rows):
+            for table in ("recordings", "pending", "results", "opened"):
+                assert [row["take_id"] for row in rows(f"SELECT take_id FROM {table}")] == [kept], table
+                assert len(rows(f"SELECT take_id FROM main.{table}")) == 2, table
+            assert [row["take_id"] for row in rows("SELECT take_id FROM trash")] == [deleted]
+    for statement in ("DELETE FROM recordings", "UPDATE pending SET attempts = 9", "INSERT INTO opened VALUES ('x')"):
+        with pytest.raises(sqlite3.OperationalError, match="view"):
+            library.store.rows(statement)
+    assert library.groups() == ("ward4",)
+    assert sum(library.counts().values()) == 1
 
 
 def test_the_trash_does_not_make_a_changed_entry_genuine(library, new_take, reopen, tmp_path):

@@ -28,6 +28,7 @@ from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
 LATER = {"attempt": 1, "named": False}  # fields of later versions: their values in old data
 COUNTERS = {"version", "encrypted_result", "bytes_sent", "bytes_total"}  # of the running program, not of a recording
+OF_THE_TRASH = {"deleted_at"}  # compared with the entry of the trash
 
 
 def plain(value: object) -> Any:
@@ -51,7 +52,11 @@ def plain(value: object) -> Any:
 
 def item_values(item: RecordingItem) -> dict[str, Any]:
     """Every field of a recording; its result as a digest of what the service sent."""
-    values = {field.name: plain(getattr(item, field.name)) for field in fields(item) if field.name not in COUNTERS}
+    values = {
+        field.name: plain(getattr(item, field.name))
+        for field in fields(item)
+        if field.name not in COUNTERS | OF_THE_TRASH
+    }
     assert {name: values.pop(name) for name in LATER} == LATER
     return values | {"result": None if item.encrypted_result is None else plain(item.encrypted_result.open())}
 

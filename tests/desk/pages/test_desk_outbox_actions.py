@@ -260,15 +260,15 @@ def test_the_question_goes_when_others_are_chosen(shelf, open_outbox, workspace,
 
 
 def test_a_refused_restore_says_why_and_keeps_the_undo(shelf, open_outbox, workspace, qtbot):
-    first, second = shelf.put("a", S.CHECKED), shelf.put("b", S.CHECKED)
+    first, _second = shelf.put("a", S.CHECKED), shelf.put("b", S.CHECKED)
     library = workspace.library
-    taken = library.get(first).recorded_at
     page = open_outbox(2)
     trashed(page, workspace, qtbot, first)
-    with library.store.changing():
-        library.store.update(second, {"recorded_at": taken.isoformat(timespec="microseconds")})
+    with library.store.changing() as database:  # by something else
+        database.execute("UPDATE main.recordings SET state = 'failed' WHERE take_id = ?", (first,))
+    library.store.reread(first)
     page.undo.button.click()
-    qtbot.waitUntil(lambda: "Another recording has the time of this one" in page.notice.text())
+    qtbot.waitUntil(lambda: "This entry of the trash was changed" in page.notice.text())
     assert page.undo.isVisible()
     assert library.trash.holds(first)
 

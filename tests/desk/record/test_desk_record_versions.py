@@ -109,13 +109,12 @@ def test_an_undo_that_is_refused_says_why_and_stays(user):
     user.stops()
     user.page.check.keep.click()
     user.waits_for(user.outbox)
-    (other,) = user.outbox()
-    with library.store.changing():
-        taken = trashed.item.recorded_at.isoformat(timespec="microseconds")
-        library.store.update(other.take_id, {"recorded_at": taken})
+    with library.store.changing() as database:  # by something else
+        database.execute("UPDATE main.recordings SET state = 'failed' WHERE take_id = ?", (trashed.take_id,))
+    library.store.reread(trashed.take_id)
     user.waits_for(lambda: user.page.undo.isVisible())
     user.page.undo.button.click()
-    user.waits_for_words("Another recording has the time of this one by now")
+    user.waits_for_words("This entry of the trash was changed")
     assert user.page.undo.isVisible()
     assert library.trash.holds(trashed.take_id)
 

@@ -119,11 +119,11 @@ class _Taker:
             moment = take.group_id, take.recorded_at
             if self._is_one("recordings", take.take_id):
                 self.taken.known.append(take.take_id)
-            elif self._is_one("removed", take.take_id):
+            elif self._is_one("removed", take.take_id) or self._is_one("trash", take.take_id):
                 self.taken.deleted.append(take.take_id)
-            elif self._store.rows("SELECT 1 FROM pending WHERE event_id = ?", (take.event_id,)):
+            elif self._store.event(take.event_id) is not None:
                 raise MalformedBundle(message("It has the event of another recording that is here."))
-            elif moment in moments or self._clashes(take):
+            elif moment in moments or self._store.is_taken(*moment):
                 self.taken.clashing.append(take)
             elif take.take_id in refused:
                 self.taken.without_consent.append(take)
@@ -177,7 +177,8 @@ class _Taker:
         """Put the new recordings into the queue, in one transaction, after everything was verified."""
         sync_folder(self._store.takes_folder)
         with self._store.changing():
-            late = [take for take in self._new.values() if self._clashes(take)]  # recorded during the import
+            new = self._new.values()
+            late = [take for take in new if self._store.is_taken(take.group_id, take.recorded_at)]  # during the import
             self.taken.clashing += late
             self.taken.added = [take_id for take_id, take in self._new.items() if take not in late]
             for take_id in self.taken.added:
@@ -268,10 +269,6 @@ class _Taker:
 
     def _is_one(self, table: str, take_id: str) -> bool:
         return bool(self._store.rows(f"SELECT 1 FROM {table} WHERE take_id = ?", (take_id,)))  # noqa: S608 - ours
-
-    def _clashes(self, take: BundledTake) -> bool:
-        query = "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ?"
-        return bool(self._store.rows(query, (take.group_id, time_text(take.recorded_at))))
 
 
 def _arriving(manifest: BundleManifest) -> list[ConsentEvent]:

@@ -184,10 +184,10 @@ def _sound_state(path: Path, key: bytes, cipher: ColumnCipher, row: DatabaseRow)
 
 
 def known_words(copy: ListCopy) -> list[str]:
-    """Plain-text subjects and ids in the library, to be kept out of the bundle."""
+    """Plain-text subjects and ids in the library and its trash, to be kept out of the bundle."""
     try:
         with closing(_connect(copy)) as database:
-            rows = database.rows("SELECT group_id, take_id, job_id FROM recordings")
+            rows = database.rows("SELECT group_id, take_id, job_id FROM main.recordings")
     except DAMAGE:
         return []
     return [str(value) for row in rows for value in row if value]

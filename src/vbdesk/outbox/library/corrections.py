@@ -27,7 +27,7 @@ from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.journal import Event, Projection
 from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
-from vbdesk.outbox.library.store import Store, time_text
+from vbdesk.outbox.library.store import Store
 from vbdesk.outbox.library.stored_reasons import read_reason, written_reason
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
@@ -315,11 +315,7 @@ class Corrections:
         return item
 
     def _change_subject(self, item: RecordingItem, group_id: str, *, excluded: bool = False) -> None:
-        clash = self._store.rows(
-            "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ? AND take_id <> ?",
-            (group_id, time_text(item.recorded_at), item.take_id),
-        )
-        if clash:
+        if self._store.is_taken(group_id, item.recorded_at, but=item.take_id):
             raise NotAllowed(
                 message(
                     "{subject} has a recording of exactly this time already, so these may be the same recording. "

@@ -18,7 +18,14 @@ from vbdesk.language import message, message_of
 from vbdesk.outbox.library.audit import OTHER_KEY, AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.conversion import FIRST_VERSION, convert
-from vbdesk.outbox.library.encrypted_sqlite import Connection, connect, has_mark, is_plain, write_encrypted
+from vbdesk.outbox.library.encrypted_sqlite import (
+    Connection,
+    connect,
+    has_mark,
+    hide_trash,
+    is_plain,
+    write_encrypted,
+)
 from vbdesk.outbox.library.repair import RepairFailed, repair
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.structure import TableMissing
@@ -29,7 +36,7 @@ from vbdesk.sqlite_files import orphaned_log
 
 __all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions on damaged database bytes: from SQLite, or from parsing a value."""
@@ -85,6 +92,7 @@ def open_database(path: Path, key: bytes, cipher: ColumnCipher, now: str) -> tup
         version = _check(connection, cipher, path.parent)
         changed = version < SCHEMA_VERSION and not convert(connection, cipher, path, key, version, now)
         changed |= repair(connection, path, key, SCHEMA_VERSION)
+        hide_trash(connection)
     except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error

@@ -17,7 +17,19 @@ import apsw
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-__all__ = ["Connection", "DatabaseRow", "connect", "has_mark", "is_plain", "key_mark", "open_to_read"]
+from vbdesk.outbox.library.tables import VIEWS
+
+__all__ = [
+    "Connection",
+    "DatabaseRow",
+    "connect",
+    "has_mark",
+    "hide_trash",
+    "is_plain",
+    "key_mark",
+    "open_to_read",
+    "rewrite",
+]
 
 PLAIN_HEADER = b"SQLite format 3\x00"
 _CIPHER = "chacha20"
@@ -179,9 +191,39 @@ def open_to_read(path: Path, key: bytes) -> Connection:
     """Open a list of recordings next to a program that may have it open: neither make nor change it.
 
     Raises:
-        OSError, sqlite3.Error: the file cannot be opened. A wrong key shows at the first statement only.
+        OSError, sqlite3.Error: the file cannot be opened, or has another key.
     """
-    return connect(path, None if is_plain(path) else key, read_only=True)
+    connection = connect(path, None if is_plain(path) else key, read_only=True)
+    try:
+        hide_trash(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def hide_trash(connection: Connection) -> None:
+    """Let queries on a list of recordings see nothing of the trash, unless they name the schema `main`."""
+    if connection.rows("SELECT 1 FROM pragma_table_info('recordings', 'main') WHERE name = 'deleted_at'"):
+        connection.executescript(VIEWS)  # an earlier version has a table for its trash
+
+
+def rewrite(connection: Connection) -> None:
+    """Write the whole file of a list of recordings again, outside a transaction. Raises sqlite3.Error.
+
+    SQLite cannot do that below views with names of tables. Without them a connection must not be used, so it is closed
+    if they cannot be made again.
+    """
+    for row in connection.rows("SELECT name FROM temp.sqlite_master WHERE type = 'view'"):
+        connection.execute(f"DROP VIEW temp.{row['name']}")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        try:
+            connection.executescript(VIEWS)
+        except sqlite3.Error:
+            connection.close()
+            raise
 
 
 def is_plain(path: Path) -> bool:

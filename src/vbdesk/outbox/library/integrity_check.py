@@ -59,7 +59,8 @@ def check_library(
 ) -> tuple[str, ...]:
     """Check the library as a whole, and repair what can be repaired.
 
-    Rows are authenticated one by one as they are read (`rows.item_of`), so that a long list opens quickly.
+    Rows are authenticated one by one as they are read (`rows.item_of`), so that a long list opens quickly. Those of the
+    trash are read now: nobody would see one that somebody else has hidden there.
 
     Args:
         store: the library's; damage to the list as a whole goes to its `findings`.
@@ -87,6 +88,7 @@ def check_library(
     if keyring is not None:
         compare_with_keyring(store, keyring)
     _restore_events(store)
+    store.trashed("TRUE")
     if not store.sending_blocked and _FILE not in expected:
         _expect(store, _FILE)
     said = []
@@ -188,7 +190,8 @@ def _hold(store: Store, found: list[str]) -> None:
 def _restore_jobs(store: Store) -> None:
     """Restore the job ids of the recordings, if they were removed."""
     lost = store.rows(
-        "SELECT take_id, job_id FROM recordings WHERE job_id IS NOT NULL AND job_id NOT IN (SELECT job_id FROM jobs)"
+        "SELECT take_id, job_id FROM main.recordings "
+        "WHERE job_id IS NOT NULL AND job_id NOT IN (SELECT job_id FROM jobs)"
     )
     with store.changing():
         for row in lost:
@@ -215,13 +218,12 @@ def row_warnings(store: Store) -> tuple[str, ...]:
 
 
 def search_first(store: Store) -> None:
-    """Search the service for everything in the queue before sending: it may have been sent since."""
+    """Search the service for all that is or was in the queue before sending it: it may have been sent since."""
     with store.changing():
-        rows = store.rows("SELECT take_id FROM pending WHERE kind <> ? AND asked_at IS NULL", (FOLLOW,))
+        rows = store.rows("SELECT take_id FROM main.pending WHERE kind <> ? AND asked_at IS NULL", (FOLLOW,))
         for row in rows:
             if store.is_intact(row["take_id"]):
                 store.write_event_of(row["take_id"], {"asked_at": store.now()})
-        store.search_restored()
 
 
 def _restore_events(store: Store) -> None:
@@ -229,13 +231,14 @@ def _restore_events(store: Store) -> None:
 
     An event without a recording is foreign and is deleted.
     """
-    if store.rows("SELECT 1 FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)"):
+    foreign = "FROM main.pending WHERE take_id NOT IN (SELECT take_id FROM main.recordings)"
+    if store.rows(f"SELECT 1 {foreign}"):
         with store.changing() as database:
-            database.execute("DELETE FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)")
+            database.execute(f"DELETE {foreign}")
     states = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.HANDED_OVER)
     following = (OutboxState.SUBMITTED, OutboxState.RUNNING)
     lost = store.rows(
-        "SELECT take_id, state FROM recordings LEFT JOIN pending USING (take_id) "
+        "SELECT take_id, state FROM main.recordings LEFT JOIN main.pending USING (take_id) "
         "WHERE kind IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )

@@ -155,6 +155,7 @@ class RecordingItem:
         sent_sha256: digest of the uploaded bytes.
         result_at: when the result came, by the service's clock.
         audio_gone_at: when its sound was removed from this computer.
+        deleted_at: when it was moved to the trash, by this computer's clock; None if it is not there.
     fault: one sentence if somebody else changed its entry; its state is `needs_attention` then, and it is not sent.
     """
 
@@ -206,6 +207,7 @@ class RecordingItem:
     sent_sha256: str | None = None
     result_at: datetime | None = None
     audio_gone_at: datetime | None = None
+    deleted_at: datetime | None = None
     fault: str | None = None
 
     @property

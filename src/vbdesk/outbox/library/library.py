@@ -424,24 +424,12 @@ class Library(RecordingList):
             self.trash.put(*take_ids)
             return
         with self.store.changing():
-            for take_id in take_ids:
-                if self.trash.holds(take_id):
-                    self.trash.destroy([take_id])
-                else:
-                    self._destroy(take_id, withdrawn=withdrawn)
-
-    def _destroy(self, take_id: str, *, withdrawn: bool) -> None:
-        with self.store.changing():
-            item = self.store.get(take_id)
-            if withdrawn and self.erasures is None:
-                refuse_unless_erasable(item)
-            else:  # the service on this computer erases by what its answer named
-                refuse_unless_deletable(item)
-            if self.erasures is not None:
-                self.erasures.add_known(take_id, ErasureScope.EVERYTHING)
-            self._sounds.destroy_afterwards([take_id])
-            self.store.forget(take_id)
-            self.store.note(AuditAction.DELETED, take_id)
+            for item in [self.get(take_id) for take_id in take_ids if not self.trash.holds(take_id)]:
+                if withdrawn and self.erasures is None:
+                    refuse_unless_erasable(item)
+                else:  # the service on this computer erases by what its answer named
+                    refuse_unless_deletable(item)
+            self.trash.remove(take_ids)
 
     def drop_traces(self) -> None:
         """Write the database again without deleted values after the commit, and delete its copies.
@@ -465,7 +453,7 @@ class Library(RecordingList):
                 if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed(message("Only the sound of a recording with a result can be removed."))
                 if self.erasures is not None:
-                    self.erasures.add_known(take_id, ErasureScope.SOUND)
+                    self.erasures.add(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
                 self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 

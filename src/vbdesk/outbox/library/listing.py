@@ -79,7 +79,8 @@ class RecordingList:
         now = self.store.version()
         moving = self.store.in_progress()
         items = self.store.items(f"version > ? OR take_id IN ({_marks(moving)})", (version, *moving))
-        gone = self.store.rows("SELECT take_id FROM removed WHERE version > ?", (version,))
+        query = "SELECT take_id FROM removed WHERE version > ? UNION ALL SELECT take_id FROM trash WHERE version > ?"
+        gone = self.store.rows(query, (version, version))
         return Changes(now, items, [row["take_id"] for row in gone])
 
 

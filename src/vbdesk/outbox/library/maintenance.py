@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import suppress
 
-from vbdesk.outbox.library.encrypted_sqlite import Connection
+from vbdesk.outbox.library.encrypted_sqlite import Connection, rewrite
 
-_CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings", "trash")
+_CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings")
 
 _PIECE_BYTES = 8
 
@@ -22,7 +22,7 @@ def check_structure(connection: Connection) -> None:
     for table in _CHECKED:
         if _damage(connection, table):
             with suppress(sqlite3.IntegrityError):  # somebody else made duplicate rows
-                connection.execute(f"REINDEX {table}")
+                connection.execute(f"REINDEX main.{table}")
             if damage := _damage(connection, table):
                 raise sqlite3.DatabaseError(damage[0])
 
@@ -42,7 +42,7 @@ def scrub(connection: Connection, gone: Collection[bytes] = (), *, whole: bool =
     _empty_log(connection)
     pages = connection.serialize() if gone else b""
     if whole or any(piece in pages for value in gone for piece in _pieces(value)):
-        connection.execute("VACUUM")
+        rewrite(connection)
         _empty_log(connection)
 
 
@@ -56,5 +56,5 @@ def _empty_log(connection: Connection) -> None:
 
 
 def _damage(connection: Connection, table: str) -> list[str]:
-    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({table})")]
+    found = [str(row[0]) for row in connection.execute(f"PRAGMA main.integrity_check({table})")]
     return [each for each in found if each != "ok" and "value in" not in each and "non-unique" not in each]

@@ -44,32 +44,23 @@ class PendingErasures:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add_known(self, take_id: str, what: ErasureScope) -> None:
-        """Plan an erasure of a recording of the list. Within the transaction that removes it."""
-        row = self._store.row(take_id)
-        uploads = self._store.rows(
-            "SELECT upload_ref FROM pending WHERE take_id = ? AND upload_ref IS NOT NULL", (take_id,)
-        )
-        upload_ref = uploads[0]["upload_ref"] if uploads else None
-        self.add(take_id, what, str(row["group_id"]), job_id=row["job_id"], upload_ref=upload_ref)
+    def add(self, take_id: str, what: ErasureScope) -> None:
+        """Plan an erasure if the service has anything of a recording. Within the transaction that removes it.
 
-    def add(
-        self, take_id: str, what: ErasureScope, group_id: str, *, job_id: object = None, upload_ref: object = None
-    ) -> None:
-        """Plan an erasure if the service has anything of it. Within the transaction that removes the recording.
-
-        Args:
-            take_id: the recording.
-            what: how much of it.
-            group_id: its subject; empty if unknown.
-            job_id: its present job, if any; the jobs that the library has noted are added.
-            upload_ref: its upload, if any.
+        What somebody else has changed names no subject, job or upload: they may be those of another recording.
         """
-        noted = self._store.rows("SELECT job_id FROM jobs WHERE take_id = ?", (take_id,))
-        job_ids = {str(row["job_id"]) for row in noted} | ({str(job_id)} if job_id is not None else set())
-        upload_refs = () if upload_ref is None else (str(upload_ref),)
+        group_id, upload_refs = "", set[str]()
+        job_ids = {
+            str(row["job_id"]) for row in self._store.rows("SELECT job_id FROM jobs WHERE take_id = ?", (take_id,))
+        }
+        if self._store.is_intact(take_id):
+            row = self._store.row(take_id)
+            query = "SELECT upload_ref FROM main.pending WHERE take_id = ? AND upload_ref IS NOT NULL"
+            upload_refs = {str(event["upload_ref"]) for event in self._store.rows(query, (take_id,))}
+            group_id = str(row["group_id"])
+            job_ids |= set() if row["job_id"] is None else {str(row["job_id"])}
         if job_ids or upload_refs:
-            self._store_row(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), upload_refs))
+            self._store_row(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), tuple(upload_refs)))
 
     def due(self) -> list[PendingErasure]:
         """Erasures that the service should do now."""

@@ -35,7 +35,10 @@ class ProvedTables:
             yield
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[DatabaseRow]:
-        """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query."""
+        """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query.
+
+        Recordings of the trash are not seen, unless the query names the schema `main`; see `tables.VIEWS`.
+        """
         with self._lock:
             return self._database.rows(query, values)
 
@@ -64,19 +67,19 @@ class ProvedTables:
         """Insert or replace a row of one of `PROVED_TABLES`. Within a transaction."""
         marks = ", ".join("?" * len(row))
         before = self._table_row_mac(table, row[0])
-        self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
+        self._database.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, before, self._table_row_mac(table, row[0]))
 
     def add(self, table: str, *row: object) -> None:
         """Insert a row of one of `PROVED_TABLES`. Within a transaction. Raises sqlite3.IntegrityError."""
         marks = ", ".join("?" * len(row))
-        self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
+        self._database.execute(f"INSERT INTO main.{table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, None, self._table_row_mac(table, row[0]))
 
     def drop(self, table: str, key: object) -> None:
         """Delete a row of one of `PROVED_TABLES`, if it exists. Within a transaction."""
         before = self._table_row_mac(table, key)
-        self._database.execute(f"DELETE FROM {table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
+        self._database.execute(f"DELETE FROM main.{table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
         self._count(table, before, None)
 
     def last_foreign_commit(self) -> int:
@@ -91,5 +94,5 @@ class ProvedTables:
 
     def _table_row_mac(self, table: str, key: object) -> bytes | None:
         columns = PROVED_TABLES[table]
-        rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} WHERE {columns[0]} = ?", (key,))  # noqa: S608
+        rows = self.rows(f"SELECT {', '.join(columns)} FROM main.{table} WHERE {columns[0]} = ?", (key,))  # noqa: S608
         return table_row_mac(self.cipher, table, tuple(rows[0])) if rows else None

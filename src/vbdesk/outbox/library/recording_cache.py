@@ -24,9 +24,9 @@ class RecordingCache:
         self._items: dict[str, RecordingItem] = {}
         self.faulty: set[str] = set()
 
-    def items(self, condition: str, values: tuple[object, ...], order: str) -> list[RecordingItem]:
-        """Recordings that match an SQL condition."""
-        query = f"SELECT rowid, take_id, version FROM recordings WHERE {condition} ORDER BY {order}"  # noqa: S608
+    def items(self, table: str, condition: str, values: tuple[object, ...], order: str) -> list[RecordingItem]:
+        """Rows of `recordings` or of `trash` that match an SQL condition."""
+        query = f"SELECT place, take_id, version FROM {table} WHERE {condition} ORDER BY {order}"  # noqa: S608
         found = self._rows(query, values)
         unread = [row for row in found if not self._is_here(row)]
         for begin in range(0, len(unread), READ_TOGETHER):
@@ -47,7 +47,7 @@ class RecordingCache:
 
     def _read(self, found: list[DatabaseRow]) -> None:
         """Read rows into items; one by one if pages with results are damaged, so that only those are lost."""
-        places = tuple(row["rowid"] for row in found)  # a damaged take id would find nothing
+        places = tuple(row["place"] for row in found)  # a damaged take id would find nothing
         condition = f"WHERE recordings.rowid IN ({', '.join('?' * len(places))})"
         try:
             rows = self._rows(f"{ITEMS} {condition}", places)

@@ -46,6 +46,7 @@ PROVED = (
     "bundle_id",
     "event_mac",
     "result_nonce",
+    "deleted_at",
 )
 """The columns of `recordings` that its MAC covers: all but the MAC itself."""
 EVENT = (
@@ -64,10 +65,10 @@ EVENT = (
 """The columns of `pending`; `recordings.event_mac` covers them."""
 ITEMS = (
     f"SELECT recordings.*, results.sealed AS result, {', '.join(f'pending.{name}' for name in EVENT[1:])} "  # noqa: S608
-    "FROM recordings LEFT JOIN results USING (take_id) LEFT JOIN pending USING (take_id)"
+    "FROM main.recordings LEFT JOIN main.results USING (take_id) LEFT JOIN main.pending USING (take_id)"
 )
-"""The query for `item_of`."""
-WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOIN results USING (take_id) ", "")
+"""The query for `item_of`, with the trash."""
+WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOIN main.results USING (take_id) ", "")
 """The same if pages with results are damaged; an empty result does not decrypt."""
 
 _proved_values = itemgetter(*PROVED)
@@ -208,6 +209,7 @@ def _item(
         sent_sha256=row["sent_sha256"],
         result_at=_moment(row["result_at"]),
         audio_gone_at=_moment(row["audio_gone_at"]),
+        deleted_at=_moment(row["deleted_at"]),
         fault=fault,
     )
 
@@ -253,5 +255,6 @@ _READS: dict[str, tuple[Callable[[Any], object], Any]] = {
     "not_before": (_aware, None),
     "result_at": (_aware, None),
     "audio_gone_at": (_aware, None),
+    "deleted_at": (_aware, None),
 }
 """How to parse each column, and its default."""

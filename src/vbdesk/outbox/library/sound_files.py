@@ -35,7 +35,7 @@ from vbdesk.capture.encrypted_take import (
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
 from vbdesk.language import joined, message
-from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
+from vbdesk.outbox.library.column_encryption import NONCE_BYTES
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.repair import backups
 from vbdesk.outbox.library.store import Store
@@ -131,20 +131,18 @@ class SoundFiles:
         self._refuse_gone(item)
         return decrypt_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
 
-    def destroy_afterwards(
-        self, take_ids: Collection[str], more: Collection[bytes] = (), *, whole: bool = False
-    ) -> None:
+    def destroy_afterwards(self, take_ids: Collection[str], *, entries: bool = False, whole: bool = False) -> None:
         """Delete sounds after the commit of the present transaction, which deletes their keys after this call.
 
         It cannot reach old blocks that a disk keeps, or a backup of the disk: see `vbdesk.capture.take_keys`.
 
         Args:
             take_ids: of recordings in the list or in the trash.
-            more: other values that the transaction deletes and that must be gone from the database's files too.
+            entries: whether the transaction deletes the whole entries: nobody shall decrypt what they said.
             whole: whether all deleted values must be gone.
         """
         self._drop_copies()
-        gone = [*self._encrypted_keys(take_ids), *more]
+        gone = self._secrets(take_ids, entries=entries)
         if whole:
             self._store.keep_setting(_REWRITE, b"")
         self._store.after_commit(lambda: self._destroy(take_ids, gone, whole=whole))
@@ -174,24 +172,20 @@ class SoundFiles:
 
     def folder_state(self) -> SoundFolderState:
         """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
-        known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
-        trashed = {row["take_id"] for row in self._store.rows("SELECT take_id FROM trash")} - known.keys()
+        rows = self._store.rows("SELECT take_id, audio_gone_at, deleted_at FROM main.recordings")
+        known = {row["take_id"]: row["audio_gone_at"] is None for row in rows}
         settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
-        in_place = settled | {f"{take_id}.take" for take_id in trashed}
+        trashed = {f"{row['take_id']}.take" for row in rows if row["deleted_at"] is not None}
         with os.scandir(self._store.takes_folder) as entries:
             names = {entry.name for entry in entries}
-        found = SoundFolderState(without_file=[Path(name).stem for name in settled - names])
-        for path in (self._store.takes_folder / name for name in names - in_place):
+        found = SoundFolderState(without_file=[Path(name).stem for name in settled - trashed - names])
+        for path in (self._store.takes_folder / name for name in names - settled):
             with suppress(FileNotFoundError):  # an open desk has renamed or deleted it meanwhile
-                self._list_of(path, found, known, trashed).append(path)
+                self._list_of(path, found, known).append(path)
         return found
 
-    def _list_of(
-        self, path: Path, found: SoundFolderState, known: Mapping[str, bool], trashed: Collection[str]
-    ) -> list[Path]:
+    def _list_of(self, path: Path, found: SoundFolderState, known: Mapping[str, bool]) -> list[Path]:
         """The list of `found` that a file belongs to; `known`: whether each recording needs its file."""
-        if path.stem in trashed:
-            return found.unfinished
         if self._is_doomed(path, known.get(path.stem)):
             return found.doomed
         if path.stem in known:
@@ -205,7 +199,7 @@ class SoundFiles:
         if wanted is None:
             half_a_copy = path.suffix == ".new" and not has_key(path)
             return path.suffix == ".arriving" or half_a_copy or self._was_removed(path.stem)
-        return not wanted and self._store.get(path.stem).fault is None
+        return not wanted and self._store.is_intact(path.stem)
 
     def _drop_copies(self, older_than_s: float | None = None) -> None:
         """Delete the copies made by migrations: they would keep recordings that are deleted from now on."""
@@ -214,12 +208,13 @@ class SoundFiles:
             if older_than_s is None or now - copy.stat().st_mtime > older_than_s:
                 copy.unlink()
 
-    def _encrypted_keys(self, take_ids: Collection[str]) -> list[bytes]:
-        query = (
-            "SELECT take_key FROM recordings WHERE take_id = ? UNION ALL SELECT take_key FROM trash WHERE take_id = ?"
-        )
-        rows = [row for take_id in take_ids for row in self._store.rows(query, (take_id, take_id))]
-        return [row["take_key"] for row in rows if isinstance(row["take_key"], bytes)]
+    def _secrets(self, take_ids: Collection[str], *, entries: bool) -> list[bytes]:
+        """The encrypted keys, and the nonces of the other values: without them a copy of the rest says nothing."""
+        rows = [self._store.row(take_id) for take_id in take_ids]
+        found = [(row["take_key"], 0) for row in rows]
+        if entries:
+            found += [(row[name], NONCE_BYTES) for row in rows for name in ("details", "result_nonce")]
+        return [value[: end or None] for value, end in found if isinstance(value, bytes)]
 
     def _destroy(self, take_ids: Collection[str], gone: Collection[bytes], *, whole: bool) -> None:
         self.destroyed += 1
@@ -278,11 +273,8 @@ class SoundFiles:
                 return path.with_suffix(suffix)
         raise FileDamaged(message("The sound of this recording is missing on the disk."))
 
-    def _rows(self) -> list[DatabaseRow]:
-        return self._store.rows("SELECT take_id, audio_gone_at FROM recordings")
-
     def _is_known(self, take_id: str) -> bool:
-        return bool(self._store.rows("SELECT 1 FROM recordings WHERE take_id = ?", (take_id,)))
+        return bool(self._store.rows("SELECT 1 FROM main.recordings WHERE take_id = ?", (take_id,)))
 
     def _was_removed(self, take_id: str) -> bool:
         return bool(self._store.rows("SELECT 1 FROM removed WHERE take_id = ?", (take_id,)))

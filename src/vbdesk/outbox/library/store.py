@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidTag
 
@@ -55,50 +54,15 @@ STRUCTURE_CHANGED = N_(
     "The structure of the list of recordings was changed by something other than vbdesk. It was put right, and a copy "
     "of the changed list is kept beside it."
 )
-_EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
+_EVENT = (
+    f"SELECT event_mac, {', '.join(f'pending.{name}' for name in EVENT)} "  # noqa: S608 - names are ours
+    "FROM main.pending LEFT JOIN main.recordings USING (take_id) WHERE event_id = ?"
+)
 ROOM_BYTES = 256 * 1024  # with less, the next few changes would fail again
-
-
-_SEARCH_FIRST = "search-first"  # the version of the library up to which restored recordings are searched for
 
 
 class UnknownTake(Exception):
     """There is no recording with this id here."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordingParts:
-    """Everything that the database holds of one recording, as stored.
-
-    Attributes:
-        recording: its row.
-        event: its row of `pending`; None if it has none.
-        result: its encrypted result; None before.
-        opened: whether its result was opened here.
-        version: of the library when this was read.
-    """
-
-    recording: dict[str, Any] = field(repr=False)
-    event: dict[str, Any] | None
-    result: bytes | None = field(repr=False)
-    opened: bool
-    version: int
-
-    def document(self) -> dict[str, Any]:
-        """All of it but the key of the sound."""
-        recording = {name: value for name, value in self.recording.items() if name != "take_key"}
-        return {**asdict(self), "recording": recording}
-
-    @classmethod
-    def of_document(cls, document: Mapping[str, Any], take_key: bytes | None) -> "RecordingParts":
-        """What `document` returned, with the key of the sound. Raises KeyError, TypeError."""
-        parts = cls(**document)
-        return replace(parts, recording={**parts.recording, "take_key": take_key})
-
-    def as_found(self) -> dict[str, Any]:
-        """The recording as a row of `ITEMS`."""
-        event = dict.fromkeys(EVENT[1:]) if self.event is None else {name: self.event[name] for name in EVENT[1:]}
-        return {**self.recording, **event, "result": self.result}
 
 
 class Store(ProvedTables):
@@ -153,9 +117,8 @@ class Store(ProvedTables):
         """A transaction: committed at the end, rolled back by an exception; may be nested. Notifies subscribers.
 
         Change rows only through the methods of the store, which maintain the MACs: `recordings` through `insert`,
-            `update`,
-        `move`, `forget` and `restore`; `pending` through `add_event`, `write_event` and `remove_event`; the tables of
-        `PROVED_TABLES` through `add`, `put` and `drop`.
+        `update`, `move`, `set_deleted` and `forget`; `pending` through `add_event`, `write_event` and `remove_event`;
+        the tables of `PROVED_TABLES` through `add`, `put` and `drop`.
         """
         with self._lock:
             if self._depth:
@@ -230,7 +193,12 @@ class Store(ProvedTables):
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
         """Recordings that match an SQL condition; each version of a row is read and decrypted once."""
         with self._lock:
-            return [self._with_progress(item) for item in self._shelf.items(condition, values, order)]
+            return [self._with_progress(item) for item in self._shelf.items("recordings", condition, values, order)]
+
+    def trashed(self, condition: str, values: tuple[object, ...] = ()) -> list[RecordingItem]:
+        """Recordings of the trash that match an SQL condition, the last deleted first."""
+        with self._lock:
+            return self._shelf.items("trash", condition, values, "deleted_at DESC, take_id")
 
     @property
     def faulty(self) -> frozenset[str]:
@@ -238,17 +206,14 @@ class Store(ProvedTables):
         return frozenset(self._shelf.faulty)
 
     def is_intact(self, take_id: str) -> bool:
-        """Whether the desk wrote a recording's entry; operations on many recordings skip the others."""
-        try:
-            return self.get(take_id).fault is None
-        except UnknownTake:  # its take id is damaged
-            return False
+        """Whether the desk wrote a recording's entry, also one of the trash; operations on many skip the others."""
+        found = self.items("take_id = ?", (take_id,)) or self.trashed("take_id = ?", (take_id,))
+        return bool(found) and found[0].fault is None  # none: its take id is damaged
 
     def reread(self, take_id: str) -> None:
         """Read and authenticate a recording again, since a part of it was changed."""
-        with suppress(UnknownTake):
-            self._shelf.drop(take_id)
-            self.get(take_id)
+        self._shelf.drop(take_id)
+        self.is_intact(take_id)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
         """Insert a new `checked` recording. Within a transaction."""
@@ -270,10 +235,15 @@ class Store(ProvedTables):
         self._insert(columns)
 
     def free_moment(self, recorded_at: datetime) -> str:
-        """This moment as stored, increased by microseconds until no other recording here has it."""
-        while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
+        """This moment as stored, increased by microseconds until no other recording has it, in the trash neither."""
+        while self.rows("SELECT 1 FROM main.recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
             recorded_at += timedelta(microseconds=1)
         return time_text(recorded_at)
+
+    def is_taken(self, group_id: str, recorded_at: datetime, but: str = "") -> bool:
+        """Whether a recording other than `but` has this subject and moment, also one of the trash."""
+        query = "SELECT 1 FROM main.recordings WHERE group_id = ? AND recorded_at = ? AND take_id <> ?"
+        return bool(self.rows(query, (group_id, time_text(recorded_at), but)))
 
     def keep_details(self, take_id: str, metadata: TakeMetadata) -> None:
         """Replace the encrypted metadata of a recording. Within a transaction."""
@@ -323,7 +293,19 @@ class Store(ProvedTables):
             UnknownTake: there is no such recording.
             IllegalStateChange: somebody else changed its entry, which is left as it is.
         """
-        before = self._row(take_id)
+        self._write(self._row(take_id), columns)
+
+    def set_deleted(self, take_id: str, deleted_at: str | None) -> None:
+        """Move a recording to the trash, date it again there, or (None) restore it. Within a transaction.
+
+        Raises:
+            UnknownTake, IllegalStateChange: as for `update`.
+        """
+        self._write(self._row(take_id, "main.recordings"), {"deleted_at": deleted_at})
+        self._progress.pop(take_id, None)
+
+    def _write(self, before: DatabaseRow, columns: Mapping[str, object]) -> None:
+        take_id = before["take_id"]
         self._shelf.drop(take_id)
         if not row_is_authentic(dict(before), self.cipher):
             self._shelf.faulty.add(take_id)
@@ -333,7 +315,7 @@ class Store(ProvedTables):
             changed["reason"] = written_reason(columns["reason"])
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self._database.execute(
-            f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
+            f"UPDATE main.recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours
             (*changed.values(), take_id),
         )
         self._prove(take_id)
@@ -345,7 +327,7 @@ class Store(ProvedTables):
     def keep_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
         """Store a result, and when the service completed it. Within a transaction."""
         sealed = self.cipher.encrypt(result, f"{take_id}/result")
-        self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (take_id, sealed))
+        self._database.execute("INSERT OR REPLACE INTO main.results VALUES (?, ?)", (take_id, sealed))
         when = None if result_at is None else time_text(result_at)
         self.update(take_id, {"result_at": when, "result_nonce": result_nonce_of(sealed)})
 
@@ -384,8 +366,8 @@ class Store(ProvedTables):
         self._database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
 
     def event(self, event_id: str) -> DatabaseRow | None:
-        """The row of `pending` with this id; None if there is none."""
-        rows = self.rows("SELECT * FROM pending WHERE event_id = ?", (event_id,))
+        """The row of `pending` with this id, also of a recording of the trash; None if there is none."""
+        rows = self.rows("SELECT * FROM main.pending WHERE event_id = ?", (event_id,))
         return rows[0] if rows else None
 
     def add_event(self, take_id: str, kind: str, columns: Mapping[str, object] | None = None) -> None:
@@ -396,19 +378,19 @@ class Store(ProvedTables):
             kind: SEND or FOLLOW.
             columns: values of `pending`, by name; without an `event_id` a new one is made.
         """
-        self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
+        self._database.execute("DELETE FROM main.pending WHERE take_id = ?", (take_id,))
         row = {"event_id": new_id(), "take_id": take_id, "kind": kind, **(columns or {})}
         names, marks = ", ".join(row), ", ".join("?" * len(row))
-        self._database.execute(f"INSERT INTO pending ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+        self._database.execute(f"INSERT INTO main.pending ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
         self._prove_event(take_id)
 
     def write_event(self, event_id: str, columns: Mapping[str, object]) -> bool:
-        """Write columns of an event; False if it no longer exists. Within a transaction.
+        """Write columns of an event, also of a recording of the trash; False if there is none. Within a transaction.
 
         Raises:
             IllegalStateChange: somebody else changed the event or its recording, which are left as they are.
         """
-        rows = self.rows(f"SELECT event_mac, {_EVENT_COLUMNS} WHERE event_id = ?", (event_id,))
+        rows = self.rows(_EVENT, (event_id,))
         if not rows:
             return False
         take_id: str = rows[0]["take_id"]
@@ -417,7 +399,7 @@ class Store(ProvedTables):
             raise IllegalStateChange(ROW_CHANGED)
         assignments = ", ".join(f"{name} = ?" for name in columns)
         self._database.execute(
-            f"UPDATE pending SET {assignments} WHERE event_id = ?",  # noqa: S608 - names are ours
+            f"UPDATE main.pending SET {assignments} WHERE event_id = ?",  # noqa: S608 - names are ours
             (*columns.values(), event_id),
         )
         self._prove_event(take_id)
@@ -429,12 +411,12 @@ class Store(ProvedTables):
 
     def write_event_of(self, take_id: str, columns: Mapping[str, object]) -> bool:
         """Write columns of a recording's event; see `write_event`. Within a transaction."""
-        rows = self.rows("SELECT event_id FROM pending WHERE take_id = ?", (take_id,))
+        rows = self.rows("SELECT event_id FROM main.pending WHERE take_id = ?", (take_id,))
         return bool(rows) and self.write_event(rows[0]["event_id"], columns)
 
     def remove_event(self, take_id: str) -> None:
         """Delete a recording's event. Within a transaction."""
-        self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
+        self._database.execute("DELETE FROM main.pending WHERE take_id = ?", (take_id,))
         self._prove_event(take_id)
 
     def asked(self, take_id: str) -> bool:
@@ -442,10 +424,14 @@ class Store(ProvedTables):
         return bool(self.rows("SELECT 1 FROM pending WHERE take_id = ? AND asked_at IS NOT NULL", (take_id,)))
 
     def forget(self, take_id: str) -> None:
-        """Delete a recording's row, and with it the key of its sound. Within a transaction. Raises UnknownTake."""
-        self._count(RECORDINGS, self._row(take_id)["mac"], None)
+        """Delete a recording's row, and with it the key of its sound; also one of the trash. Within a transaction.
+
+        Raises:
+            UnknownTake: there is no such recording.
+        """
+        self._count(RECORDINGS, self._row(take_id, "main.recordings")["mac"], None)
         self.drop("opened", take_id)
-        self._database.execute("DELETE FROM recordings WHERE take_id = ?", (take_id,))
+        self._database.execute("DELETE FROM main.recordings WHERE take_id = ?", (take_id,))
         self.put("removed", take_id, self.version())
         self._shelf.drop(take_id)
         self._progress.pop(take_id, None)
@@ -457,40 +443,8 @@ class Store(ProvedTables):
             maintenance.scrub(self._database, gone, whole=whole)
 
     def row(self, take_id: str) -> dict[str, object]:
-        """A recording's row as stored. Raises UnknownTake."""
-        return dict(self._row(take_id))
-
-    def parts(self, take_id: str) -> RecordingParts:
-        """Everything stored of a recording, for `restore`. Raises UnknownTake."""
-        events = self.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))
-        results = self.rows("SELECT sealed FROM results WHERE take_id = ?", (take_id,))
-        return RecordingParts(
-            recording=dict(self._row(take_id)),
-            event=dict(events[0]) if events else None,
-            result=results[0]["sealed"] if results else None,
-            opened=bool(self.rows("SELECT 1 FROM opened WHERE take_id = ?", (take_id,))),
-            version=self.version(),
-        )
-
-    def restore(self, parts: RecordingParts) -> None:
-        """Insert a recording again that `forget` deleted, with its event and its result. Within a transaction."""
-        take_id = parts.recording["take_id"]
-        self._insert({**parts.recording, "mac": None, "version": self.version()})
-        if parts.result is not None:
-            self._database.execute("INSERT INTO results VALUES (?, ?)", (take_id, parts.result))
-        if parts.event is not None:
-            self.add_event(take_id, parts.event["kind"], parts.event)
-        if parts.opened:
-            self.put("opened", take_id)
-        self.drop("removed", take_id)
-
-    def search_restored(self) -> None:
-        """Search the service first for what is restored from now on and was deleted before. Within a transaction."""
-        self.keep_setting(_SEARCH_FIRST, str(self.version()).encode())
-
-    def must_search(self, version: int) -> bool:
-        """Whether what was deleted at `version` may have been sent since, by the list that was replaced."""
-        return version <= int(self.setting(_SEARCH_FIRST) or b"-1")
+        """A recording's row as stored, also one of the trash. Raises UnknownTake."""
+        return dict(self._row(take_id, "main.recordings"))
 
     def check_structure(self) -> None:
         """Check that the database is readable; see `maintenance`. Raises sqlite3.DatabaseError."""
@@ -551,6 +505,7 @@ class Store(ProvedTables):
         if commit == self._seen_commit:
             return
         self._shelf.clear()
+        self.trashed("TRUE")  # as at an opening
         self.journal.forget()
         found = []
         if not is_ours(self._database):
@@ -580,8 +535,8 @@ class Store(ProvedTables):
         sent, total = self._progress.get(item.take_id, (0, 0))
         return replace(item, bytes_sent=sent, bytes_total=total) if total else item
 
-    def _row(self, take_id: str) -> DatabaseRow:
-        rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
+    def _row(self, take_id: str, table: str = "recordings") -> DatabaseRow:
+        rows = self.rows(f"SELECT * FROM {table} WHERE take_id = ?", (take_id,))  # noqa: S608 - names are ours
         if not rows:
             raise UnknownTake(message("This recording is no longer on this computer."))
         return rows[0]
@@ -589,22 +544,23 @@ class Store(ProvedTables):
     def _insert(self, columns: Mapping[str, object]) -> None:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         self._database.execute(
-            f"INSERT INTO recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
+            f"INSERT INTO main.recordings ({names}) VALUES ({marks})",  # noqa: S608 - names are ours
             tuple(columns.values()),
         )
         self._prove(str(columns["take_id"]))
 
     def _prove(self, take_id: str) -> None:
         """Update the MAC of a changed row."""
-        row = self._row(take_id)
+        row = self._row(take_id, "main.recordings")
         mac = mac_of(dict(row), self.cipher)
         self._count(RECORDINGS, row["mac"], mac)
-        self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
+        self._database.execute("UPDATE main.recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
 
     def _prove_event(self, take_id: str) -> None:
         """Update a recording's MAC of its event."""
-        rows = self.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))
-        self.update(take_id, {"event_mac": event_mac_of(rows[0], self.cipher) if rows else None})
+        rows = self.rows("SELECT * FROM main.pending WHERE take_id = ?", (take_id,))
+        known = event_mac_of(rows[0], self.cipher) if rows else None
+        self._write(self._row(take_id, "main.recordings"), {"event_mac": known})
 
 
 def time_text(moment: datetime) -> str:

@@ -166,8 +166,8 @@ class SubjectNotes:
     def unread(self) -> dict[str, int]:
         """Number of unopened results of each subject; subjects without any are left out."""
         rows = self._store.rows(
-            "SELECT group_id, COUNT(*) AS n FROM recordings WHERE state = 'done' "
-            "AND take_id NOT IN (SELECT take_id FROM opened) GROUP BY group_id"
+            "SELECT group_id, COUNT(*) AS n FROM recordings LEFT JOIN opened USING (take_id) "
+            "WHERE state = 'done' AND opened.take_id IS NULL GROUP BY group_id"
         )
         return {row["group_id"]: row["n"] for row in rows}
 

@@ -60,7 +60,7 @@ class Holding:
 def recordings_to_erase(library: Library, group_id: str) -> dict[str, bool]:
     """A subject's recordings here, those in the trash too: whether a bundle has a copy, by take id."""
     here = library.list(ItemFilter(group_id=group_id))
-    trashed = [each.item for each in library.trash.items(group_id) if each.item is not None]
+    trashed = library.store.trashed("group_id = ?", (group_id,))
     return {item.take_id: item.bundle_id is not None for item in (*here, *trashed)}
 
 
@@ -101,11 +101,10 @@ def _traces(erasing: SubjectErasure) -> None:
 
 
 TABLES_HELD = (
-    Holding("recordings", Fate.ERASED, "recordings and the keys of their sound", _recordings),
+    Holding("recordings", Fate.ERASED, "recordings and the keys of their sound, in the trash too", _recordings),
     Holding("results", Fate.ERASED, "leave with their recording", _recordings),
     Holding("pending", Fate.ERASED, "leave with their recording", _recordings),
     Holding("opened", Fate.ERASED, "leave with their recording", _recordings),
-    Holding("trash", Fate.ERASED, "an entry that something else changed stays: it names nobody", _recordings),
     Holding("trajectories", Fate.ERASED_LAST, "cached histories", _answers),
     Holding("reads", Fate.ERASED_LAST, "cached answers; those about several subjects are made again", _answers),
     Holding("subjects", Fate.ERASED_LAST, "note, tags, name, second line, languages", _note),

@@ -21,7 +21,6 @@ PROVED_TABLES = {
     "settings": ("name", "sealed"),
     "subjects": ("group_id", "sealed"),
     "opened": ("take_id",),
-    "trash": ("take_id", "deleted_at", "take_key", "sealed"),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
     "corrections_due": ("number", "sealed"),
     "subject_keys": ("key_id", "subject", "sealed"),
@@ -39,9 +38,9 @@ _to_json = json.JSONEncoder(separators=(",", ":"), default=lambda value: {"hex":
 
 def sums_of(rows: Rows, cipher: ColumnCipher, tables: Mapping[str, tuple[str, ...]] = PROVED_TABLES) -> Sums:
     """The sums of the present rows; `rows` runs a query."""
-    sums = {RECORDINGS: sum(_number(row["mac"]) for row in rows("SELECT mac FROM recordings")) % _MODULUS}
+    sums = {RECORDINGS: sum(_number(row["mac"]) for row in rows("SELECT mac FROM main.recordings")) % _MODULUS}
     for table, columns in tables.items():
-        found = rows(f"SELECT {', '.join(columns)} FROM {table} {_CONDITIONS.get(table, '')}")  # noqa: S608 - names are ours
+        found = rows(f"SELECT {', '.join(columns)} FROM main.{table} {_CONDITIONS.get(table, '')}")  # noqa: S608 - names are ours
         sums[table] = sum(_number(table_row_mac(cipher, table, tuple(row))) for row in found) % _MODULUS
     return sums
 

@@ -1,6 +1,10 @@
-"""The tables, indexes and triggers of the library's database, as a new library gets them."""
+"""The tables, indexes and triggers of the library's database, and what each connection sees of them."""
 
-_COMMON = """
+_DELETED = """  deleted_at TEXT, -- when it was moved to the trash; NULL: it is not there
+"""
+_BY_DELETION = "CREATE INDEX recordings_deleted ON recordings (deleted_at) WHERE deleted_at IS NOT NULL;\n"
+
+_COMMON = f"""
 CREATE TABLE library (
   schema_version INTEGER NOT NULL,
   version INTEGER NOT NULL,
@@ -32,27 +36,20 @@ CREATE TABLE recordings (
   bundle_id TEXT, -- the bundle in which it was handed over
   event_mac TEXT, -- MAC of its row in pending; NULL: it has none
   result_nonce BLOB, -- the first bytes of its row in results; NULL: it has none
-  mac BLOB,
+{_DELETED}  mac BLOB,
   UNIQUE (group_id, recorded_at)
 );
 CREATE INDEX recordings_by_version ON recordings (version);
 CREATE INDEX recordings_by_state ON recordings (state);
 CREATE INDEX recordings_by_time ON recordings (recorded_at);
 CREATE INDEX recordings_with_result_and_sound ON recordings (result_at) WHERE state = 'done' AND audio_gone_at IS NULL;
-CREATE TABLE results (
+{_BY_DELETION}CREATE TABLE results (
   take_id TEXT PRIMARY KEY REFERENCES recordings (take_id) ON DELETE CASCADE,
   sealed BLOB NOT NULL
 );
 CREATE TABLE removed (
   take_id TEXT PRIMARY KEY,
   version INTEGER NOT NULL
-);
--- Deleted recordings that can be restored; see `trash`.
-CREATE TABLE trash (
-  take_id TEXT PRIMARY KEY,
-  deleted_at TEXT NOT NULL,
-  take_key BLOB, -- as in recordings
-  sealed BLOB NOT NULL
 );
 -- What is still to be done. A row leaves only together with the change of state that it stood for.
 CREATE TABLE pending (
@@ -145,7 +142,30 @@ CREATE TABLE audit (
 TABLES = f"""{_COMMON}{_KEYS}
 CREATE INDEX audit_of_subjects ON audit (what) WHERE subject_keys IS NOT NULL; -- and by seq, which every index has
 {_NEVER}"""
+VIEWS = """
+CREATE TEMP VIEW trash AS SELECT rowid AS place, * FROM main.recordings WHERE deleted_at IS NOT NULL;
+CREATE TEMP VIEW recordings AS
+  SELECT rowid AS place, * FROM main.recordings WHERE rowid NOT IN (SELECT place FROM trash);
+CREATE TEMP VIEW pending AS SELECT * FROM main.pending WHERE take_id NOT IN (SELECT take_id FROM trash);
+CREATE TEMP VIEW results AS SELECT * FROM main.results WHERE take_id NOT IN (SELECT take_id FROM trash);
+CREATE TEMP VIEW opened AS SELECT * FROM main.opened WHERE take_id NOT IN (SELECT take_id FROM trash);
+"""
+"""What a query sees that does not say `main`: no recording of the trash, and nothing of it.
+
+Each connection makes them for itself, so nobody else can change them. A statement that writes must say `main`. With the
+condition `deleted_at IS NULL` instead, counts could not be read from an index alone.
+"""
 # Of earlier versions, which `conversion` converts
+_TRASH = """
+CREATE TABLE trash (
+  take_id TEXT PRIMARY KEY,
+  deleted_at TEXT NOT NULL,
+  take_key BLOB, -- as in recordings
+  sealed BLOB NOT NULL
+);
+"""
+TABLES_9 = f"{TABLES}{_TRASH}".replace(_DELETED, "").replace(_BY_DELETION, "")
+_COMMON_9 = f"{_COMMON}{_TRASH}".replace(_DELETED, "").replace(_BY_DELETION, "")
 _CONSENTS = """
 CREATE TABLE consents (
   event_id TEXT PRIMARY KEY,
@@ -158,10 +178,10 @@ BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 """
-TABLES_8 = f"""{_COMMON}{_CONSENTS}{_KEYS}
+TABLES_8 = f"""{_COMMON_9}{_CONSENTS}{_KEYS}
 CREATE INDEX audit_of_subjects ON audit (what, subject_keys) WHERE subject_keys IS NOT NULL;
 {_NEVER}"""
-TABLES_7 = f"""{_COMMON}{_CONSENTS}
+TABLES_7 = f"""{_COMMON_9}{_CONSENTS}
 CREATE TABLE corrections (
   number INTEGER PRIMARY KEY,
   sealed BLOB NOT NULL

@@ -1,34 +1,26 @@
 """The trash: deleted recordings, which can be restored for some days; then their keys are destroyed.
 
-A row of the table `trash` holds everything that the library knew of a recording: its entry, its event, its result,
-whether the result was opened, and the key of its sound. All but that key is encrypted together, bound to the take id
-and the time of deletion. The sound keeps its file and its name, so
-that the database alone says what is in the trash.
+A deleted recording keeps its rows and its sound. `recordings.deleted_at` says that it is in the trash, and only queries
+that name the schema `main` or the view `trash` see it then (`tables.VIEWS`).
 
 The days count by this computer's clock, so that they also pass without a network; where a service has confirmed the
 time since the computer started, the earlier of both counts.
 """
 
-import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from vbdesk.contract.timestamps import is_plausible_now
 from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
-from vbdesk.outbox.library.column_encryption import NONCE_BYTES, InvalidTag
-from vbdesk.outbox.library.encrypted_sqlite import DatabaseRow
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
-from vbdesk.outbox.library.recording_time import clock_text
-from vbdesk.outbox.library.rows import item_of
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, NotAllowed, OutboxState
-from vbdesk.outbox.library.store import RecordingParts, Store, UnknownTake, time_text
+from vbdesk.outbox.library.store import Store, UnknownTake, time_text
 
 AT_ONCE_MOST = 20  # recordings per step, since each step scrubs the database once
 CLOCK_AHEAD = timedelta(days=1)  # a later time of deletion came from a wrong clock
@@ -57,15 +49,6 @@ class TrashedRecording:
     fault: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A row of the trash, decrypted and authenticated."""
-
-    deleted_at: datetime
-    item: RecordingItem
-    parts: RecordingParts
-
-
 class Trash:
     """The trash of one library. Every method reads or writes the disk."""
 
@@ -82,17 +65,14 @@ class Trash:
         self._store, self._sounds, self._erasures = store, sounds, erasures
         self._times, self._settings, self._recall = times, settings, recall
 
-    def items(self, group_id: str | None = None) -> list[TrashedRecording]:
-        """The deleted recordings, of one subject or of all; the last deleted first."""
+    def items(self) -> list[TrashedRecording]:
+        """The deleted recordings, the last deleted first."""
         days = timedelta(days=self._settings().trash_days)
-        found = [self._trashed(row, days) for row in self._rows("ORDER BY deleted_at DESC, take_id")]
-        if group_id is None:
-            return found
-        return [each for each in found if each.item is not None and each.item.group_id == group_id]
+        return [_trashed(item, days) for item in self._store.trashed("TRUE")]
 
     def holds(self, take_id: str) -> bool:
         """Whether a recording is in the trash."""
-        return bool(self._rows("WHERE take_id = ?", take_id))
+        return bool(self._store.trashed("take_id = ?", (take_id,)))
 
     def put(self, *take_ids: str) -> None:
         """Move recordings to the trash, all or none. Place in the queue, result and sound come back with them.
@@ -109,44 +89,58 @@ class Trash:
                     raise NotAllowed(
                         joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
                     )
-                self._keep(take_id, self._store.now(), self._store.parts(take_id))
-                self._store.forget(take_id)
+                self._store.set_deleted(take_id, self._store.now())
                 self._store.note(AuditAction.TRASHED, take_id)
 
     def restore(self, take_id: str) -> None:
         """Put a recording back as it was.
 
         Raises:
-            NotAllowed: something here has taken its place since.
+            NotAllowed: somebody else changed its entry, or its file was imported again since.
             UnknownTake: it is not in the trash.
         """
         with self._store.changing():
-            entry = self._entry(take_id)
-            self._refuse_taken(entry)
-            self._store.drop("trash", take_id)
-            self._store.restore(self._searched_first(entry.parts))
+            found = self._store.trashed("take_id = ?", (take_id,))
+            if not found:
+                raise UnknownTake(NOT_HERE)
+            (item,) = found
+            if item.fault is not None:
+                raise NotAllowed(ENTRY_CHANGED)
+            if item.source_sha256 and any(
+                other.source_sha256 == item.source_sha256 for other in self._store.items("imported")
+            ):
+                raise NotAllowed(
+                    message(
+                        "The file of this recording was imported again after it was deleted, and both would be sent. "
+                        "Delete the other one, then restore this one."
+                    )
+                )
+            self._store.set_deleted(take_id, None)
             self._store.note(AuditAction.RESTORED_FROM_TRASH, take_id)
-            self._recall([entry.item.group_id])
-        if entry.item.reference is not None and entry.item.state in _UNSENT:
+            self._recall([item.group_id])
+        if item.reference is not None and item.state in _UNSENT:
             self._times.review(take_id)  # more may be known about the clock by now
 
-    def destroy(self, take_ids: Collection[str], detail: str = _FROM_TRASH, part: AuditPart | None = None) -> None:
+    def destroy(self, take_ids: Collection[str], detail: str = "", part: AuditPart | None = None) -> None:
         """Destroy the keys of recordings in the trash, then their sounds; ids that are not there are skipped.
 
         Args:
             take_ids: the recordings.
-            detail: for the audit log.
+            detail: for the audit log; says only that they were in the trash if empty.
             part: named in the audit log; the one that has opened the library if None.
         """
         with self._store.changing():
-            rows = [row for take_id in take_ids for row in self._rows("WHERE take_id = ?", take_id)]
-            self._sounds.destroy_afterwards([row["take_id"] for row in rows], [_mark_of(row) for row in rows])
-            for row in rows:
-                take_id = row["take_id"]
-                if self._erasures is not None:
-                    self._plan_erasure(row)
-                self._store.drop("trash", take_id)
-                self._store.note(AuditAction.DELETED, take_id, detail, part=part)
+            self.remove([take_id for take_id in take_ids if self.holds(take_id)], detail, part)
+
+    def remove(self, take_ids: Collection[str], detail: str = "", part: AuditPart | None = None) -> None:
+        """Destroy the keys of recordings, in the trash or not, then their sounds. Within a transaction."""
+        self._sounds.destroy_afterwards(take_ids, entries=True)
+        for take_id in take_ids:
+            if self._erasures is not None:
+                self._erasures.add(take_id, ErasureScope.EVERYTHING)
+            where = _FROM_TRASH if self.holds(take_id) else ""
+            self._store.forget(take_id)
+            self._store.note(AuditAction.DELETED, take_id, detail or where, part=part)
 
     def destroy_due(self) -> bool:
         """Destroy some of what was kept long enough; True if there was anything. Cheap if there is not.
@@ -161,20 +155,17 @@ class Trash:
             return False
         self._date_again(now)
         until = time_text(now - timedelta(days=days))
-        if not self._due(until):
+        if not self._dated("<=", until):
             return False
         with self._store.changing():  # what was restored or deleted again meanwhile stays
-            self.destroy(self._due(until), _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
+            due = self._dated("<=", until)[-AT_ONCE_MOST:]
+            self.destroy(due, _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
         return True
 
-    def _due(self, until: str) -> list[str]:
-        due: list[str] = []
-        for row in self._rows("WHERE deleted_at <= ? ORDER BY deleted_at", until):
-            if self._open(row) is not None:  # a changed time of deletion destroys nothing
-                due.append(row["take_id"])
-            if len(due) == AT_ONCE_MOST:
-                break
-        return due
+    def _dated(self, comparison: str, moment: str) -> list[str]:
+        """Recordings by their time of deletion, the last first; a changed one is not among them."""
+        found = self._store.trashed(f"deleted_at {comparison} ?", (moment,))
+        return [item.take_id for item in found if item.fault is None]
 
     def _now(self) -> datetime:
         here, there = self._store.clock.now(), self._times.service_time()
@@ -182,97 +173,11 @@ class Trash:
 
     def _date_again(self, now: datetime) -> None:
         """Count from now for entries whose time of deletion is in the future: the clock was wrong then."""
-        if any(self._early(now)):
+        latest = time_text(now + CLOCK_AHEAD)
+        if self._dated(">", latest):
             with self._store.changing():  # what was restored or destroyed meanwhile does not come back
-                for entry in self._early(now):
-                    if entry is not None:
-                        self._keep(entry.item.take_id, time_text(now), entry.parts)
-
-    def _early(self, now: datetime) -> list[_Entry | None]:
-        rows = self._rows("WHERE deleted_at > ?", time_text(now + CLOCK_AHEAD))
-        return [self._open(row) for row in rows]
-
-    def _keep(self, take_id: str, deleted_at: str, parts: RecordingParts) -> None:
-        content = json.dumps(parts.document(), default=lambda value: {"hex": value.hex()}).encode()
-        sealed = self._store.cipher.encrypt(content, _place(take_id, deleted_at))
-        self._store.put("trash", take_id, deleted_at, parts.recording["take_key"], sealed)
-
-    def _rows(self, condition: str, *values: object) -> list[DatabaseRow]:
-        query = f"SELECT take_id, deleted_at, take_key, sealed FROM trash {condition}"  # noqa: S608 - ours
-        return self._store.rows(query, values)
-
-    def _trashed(self, row: DatabaseRow, days: timedelta) -> TrashedRecording:
-        entry = self._open(row)
-        if entry is None:
-            return TrashedRecording(row["take_id"], None, None, None, ENTRY_CHANGED)
-        return TrashedRecording(row["take_id"], entry.deleted_at, entry.deleted_at + days, entry.item)
-
-    def _entry(self, take_id: str) -> _Entry:
-        rows = self._rows("WHERE take_id = ?", take_id)
-        if not rows:
-            raise UnknownTake(NOT_HERE)
-        entry = self._open(rows[0])
-        if entry is None:
-            raise NotAllowed(ENTRY_CHANGED)
-        return entry
-
-    def _open(self, row: DatabaseRow) -> _Entry | None:
-        """A row of the trash; None if somebody else wrote it."""
-        try:
-            content = self._store.cipher.decrypt(row["sealed"], _place(row["take_id"], row["deleted_at"]))
-            parts = RecordingParts.of_document(json.loads(content, object_hook=_bytes), row["take_key"])
-            item = item_of(parts.as_found(), self._store.cipher)
-            deleted_at = datetime.fromisoformat(row["deleted_at"])
-            return _Entry(deleted_at, item, parts) if item.fault is None else None
-        except (InvalidTag, KeyError, TypeError, ValueError):
-            return None
-
-    def _refuse_taken(self, entry: _Entry) -> None:
-        """Refuse to restore a recording that would be there twice, or would be sent twice."""
-        item = entry.item
-        if self._store.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(item.recorded_at),)):
-            (when,) = clock_text(item.recorded_at)
-            raise NotAllowed(
-                message(
-                    "Another recording has the time of this one by now, {when}, and two recordings cannot have the "
-                    "same. Correct the time of the other one or delete it, then restore this one.",
-                    when=when,
-                )
-            )
-        if item.source_sha256 and any(
-            other.source_sha256 == item.source_sha256 for other in self._store.items("imported")
-        ):
-            raise NotAllowed(
-                message(
-                    "The file of this recording was imported again after it was deleted, and both would be sent. "
-                    "Delete the other one, then restore this one."
-                )
-            )
-        event_id = None if entry.parts.event is None else entry.parts.event["event_id"]
-        if event_id is not None and self._store.event(event_id) is not None:
-            raise NotAllowed(message("Another recording is sent under the key of this one, so it cannot be restored."))
-
-    def _searched_first(self, parts: RecordingParts) -> RecordingParts:
-        """Ask the service first if the list was replaced since the deletion: the recording may have been sent."""
-        if parts.event is None or parts.event["asked_at"] is not None or not self._store.must_search(parts.version):
-            return parts
-        return replace(parts, event={**parts.event, "asked_at": self._store.now()})
-
-    def _plan_erasure(self, row: DatabaseRow) -> None:
-        entry = self._open(row)
-        if self._erasures is None:
-            return
-        if entry is None:
-            self._erasures.add(row["take_id"], ErasureScope.EVERYTHING, "")
-            return
-        event = entry.parts.event or {}
-        self._erasures.add(
-            row["take_id"],
-            ErasureScope.EVERYTHING,
-            entry.item.group_id,
-            job_id=entry.item.job_id,
-            upload_ref=event.get("upload_ref"),
-        )
+                for take_id in self._dated(">", latest):
+                    self._store.set_deleted(take_id, time_text(now))
 
 
 _UNSENT = frozenset({OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION})
@@ -295,15 +200,7 @@ def refuse_unless_erasable(item: RecordingItem) -> None:
         refuse_unless_deletable(item)
 
 
-def _place(take_id: str, deleted_at: str) -> str:
-    return f"trash/{take_id}/{deleted_at}"
-
-
-def _mark_of(row: DatabaseRow) -> bytes:
-    """The first bytes of an encrypted entry: without its nonce a copy of the rest says nothing."""
-    sealed = row["sealed"]
-    return sealed[: 2 * NONCE_BYTES] if isinstance(sealed, bytes) else b""
-
-
-def _bytes(document: dict[str, Any]) -> Any:
-    return bytes.fromhex(document["hex"]) if document.keys() == {"hex"} else document
+def _trashed(item: RecordingItem, days: timedelta) -> TrashedRecording:
+    if item.fault is not None or item.deleted_at is None:
+        return TrashedRecording(item.take_id, None, None, None, ENTRY_CHANGED)
+    return TrashedRecording(item.take_id, item.deleted_at, item.deleted_at + days, item)
