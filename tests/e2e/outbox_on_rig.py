@@ -83,7 +83,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.keys("table", "Recordings", "End", "Home", "shift+Down", "shift+Down")
     desk.press("push button", "Take back 3 recordings")
     desk.wait("label", "queued on this computer again")
-    desk.keys("table", "Recordings", "End", "Home", "Delete")
+    desk.keys("table", "Recordings", "Escape", "Home", "Delete")
     until(lambda: "in the trash" in desk.tree() or "cannot be deleted" in desk.tree(), "an answer to Delete")
     desk.press("push button", "Close")
 

@@ -127,6 +127,10 @@ def test_rows_are_chosen_by_keyboard_alone(choosing, qtbot):
     choosing.select_key("b")
     qtbot.keyClick(choosing, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert choosing.chosen_keys() == ["b", "c"]
+    qtbot.keyClick(choosing, Qt.Key.Key_Shift)  # a keyboard sends it as a key of its own
+    qtbot.keyClick(choosing, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert choosing.chosen_keys() == ["b", "c", "d"]
+    qtbot.keyClick(choosing, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(choosing, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(choosing, Qt.Key.Key_Up, Qt.KeyboardModifier.ShiftModifier)
     assert choosing.chosen_keys() == ["a", "b"]

@@ -300,7 +300,8 @@ class CellView(QTableView):
             self.clearSelection()
         else:
             super().keyPressEvent(event)
-            self._anchor = self.current_key()
+            if event.key() in _MOVES:
+                self._anchor = self.current_key()
 
     def _choose_range(self, first: str, last: str) -> None:
         """Check the rows from one to the other, both with it."""
