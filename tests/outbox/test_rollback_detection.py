@@ -254,6 +254,22 @@ def test_a_program_killed_at_any_moment_of_its_first_minute_leaves_no_finding(fo
             assert library.warnings == ()
 
 
+def test_a_copy_made_during_a_session_that_a_power_cut_ended_is_noticed(folder, keyring, tmp_path):
+    """A counter that moved at the opening and the closing alone would not tell it from the newest list."""
+    copy = tmp_path / "copy"
+    with closing(LockedLibrary(PROFILE, folder, keyring, ManualClock(EIGHT))) as library:
+        add(library)
+        shutil.copytree(folder, copy)
+        add(library, "ward4-2")
+        library._mark_thread.write_now()  # a minute has passed
+        until(lambda: keyring.get(PROFILE.high_water_name) == str(library.store.version()), "the mark in the keyring")
+        at_the_cut = dict(keyring._secrets)
+    vault = Keyring()
+    vault._secrets.update(at_the_cut)
+    with closing(LockedLibrary(PROFILE, copy, vault, ManualClock(EIGHT))) as library:
+        assert OLDER_COPY in library.findings
+
+
 def test_a_profile_without_a_keyring_notices_all_but_the_whole_folder(opened, folder, tmp_path):
     vault = MemoryVault()
     with opened(SESSION, vault) as library:
