@@ -136,7 +136,7 @@ class ChangePreferences(Command):
 
 
 class StoreWindowPlace(ChangePreferences):
-    """Save size and place of the window for the next session, whatever else is being done."""
+    """Save size and place of the window for the next session."""
 
     beside = True
 

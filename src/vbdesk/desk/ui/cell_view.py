@@ -16,16 +16,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import (
-    QColor,
-    QFontMetricsF,
-    QGuiApplication,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QResizeEvent,
-)
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -69,14 +60,7 @@ _LINE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip  # letters may 
 _NOWHERE = QPoint(-1, -1)
 _SHIFT = Qt.KeyboardModifier.ShiftModifier
 _CHOOSING = Qt.KeyboardModifier.ControlModifier | _SHIFT
-_MOVES = (
-    Qt.Key.Key_Up,
-    Qt.Key.Key_Down,
-    Qt.Key.Key_PageUp,
-    Qt.Key.Key_PageDown,
-    Qt.Key.Key_Home,
-    Qt.Key.Key_End,
-)
+_MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_End)
 
 
 class CellView(QTableView):
@@ -138,6 +122,7 @@ class CellView(QTableView):
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
         self.setItemDelegate(CellDelegate(self))
+        self.selectionModel().currentRowChanged.connect(self.viewport().update)  # the frame of the whole row
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         modes = QAbstractItemView.SelectionMode
@@ -325,12 +310,6 @@ class CellView(QTableView):
         moves = event is None or (isinstance(event, QKeyEvent) and event.key() in _MOVES)
         return QItemSelectionModel.SelectionFlag.NoUpdate if self.choosable and (opens or moves) else command
 
-    def currentChanged(  # noqa: D102
-        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        super().currentChanged(current, previous)
-        self.viewport().update()  # the frame of the whole row
-
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
         point = event.position().toPoint()
         if self._ticks_at(point):
@@ -454,16 +433,14 @@ class CellDelegate(QStyledItemDelegate):
 
     def _paint_frame(self, painter: QPainter, rect: QRectF, index: Index) -> None:
         """Frame the row that the keyboard is at, cell by cell."""
-        first, last = index.column() == 0, index.column() == index.model().columnCount() - 1
-        if self._view.isRightToLeft():
-            first, last = last, first
-        frame = rect.adjusted(1 if first else -2, 1, -1 if last else 2, -2)
-        painter.save()
-        painter.setClipRect(rect)
-        painter.setPen(QPen(self._theme.colour("accent"), 2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(frame)
-        painter.restore()
+        left, top, width, height = rect.left(), rect.top(), rect.width(), rect.height()
+        edges = [QRectF(left, top, width, 2), QRectF(left, top + height - 3, width, 2)]
+        if index.column() == 0:
+            edges.append(mirrored(painter, QRectF(left, top, 2, height), rect))
+        if index.column() == index.model().columnCount() - 1:
+            edges.append(mirrored(painter, QRectF(left + width - 2, top, 2, height), rect))
+        for edge in edges:
+            painter.fillRect(edge, self._theme.colour("accent"))
 
 
 def button_rect(theme: Theme, button: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
