@@ -46,7 +46,7 @@ def fill(library: Library, takes: int) -> None:
                 quality=quality,
             )
             store.insert(take_id, metadata, 45.0, imported=False)
-            store.keep_take_key(take_id, chance.randbytes(32))
+            store.store_take_key(take_id, chance.randbytes(32))
             store.path(take_id).touch()
             states = [OutboxState.WAITING] if number % 10 == 0 else [OutboxState.WAITING, OutboxState.SUBMITTED]
             for state in states:
@@ -57,7 +57,7 @@ def fill(library: Library, takes: int) -> None:
             store.add("jobs", new_id(), take_id)
             store.put("opened", take_id)
             store.move(take_id, OutboxState.DONE)
-            store.keep_result(take_id, json.dumps({"a": "x" * RESULT_BYTES}).encode(), metadata.recorded_at)
+            store.store_result(take_id, json.dumps({"a": "x" * RESULT_BYTES}).encode(), metadata.recorded_at)
 
 
 def median_ms(work: Callable[[], object]) -> float:

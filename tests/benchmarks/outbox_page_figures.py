@@ -102,7 +102,7 @@ def fill(library: Library, count: int) -> list[str]:
                 continue
             for state in TO_DONE:
                 store.move(take_id, state)
-            store.keep_result(take_id, result, now)
+            store.store_result(take_id, result, now)
     return waiting
 
 

@@ -67,7 +67,7 @@ def recording(library: Library, minutes: int, days_ago: int) -> str:
     with library.store.changing():
         for state in TO_DONE:
             library.store.move(take_id, state)
-        library.store.keep_result(take_id, write_result(job.result), job.completed_at)
+        library.store.store_result(take_id, write_result(job.result), job.completed_at)
         library.store.update(take_id, {"job_id": f"job-{days_ago}"})
     return take_id
 

@@ -67,7 +67,7 @@ def fill(library: Library, count: int) -> None:
             )
             for state in TO_DONE:
                 store.move(take_id, state)
-            store.keep_result(take_id, result, now)
+            store.store_result(take_id, result, now)
             if number % 10 == 0:
                 notes.store(group_id, SubjectNote("Hoarse since May.", ("ENT",)))
     groups = {

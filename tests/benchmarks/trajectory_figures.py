@@ -172,7 +172,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
     for number in range(6):
         group_id = f"ward4-{number:04d}"
         with library.store.changing():
-            library.store.keep_trajectory(group_id, body.replace("ward4-0172", group_id).encode())
+            library.store.store_trajectory(group_id, body.replace("ward4-0172", group_id).encode())
         paints.append(took_ms(lambda group_id=group_id: opened(page, group_id)))
         page.closed()
         while tasks.busy:

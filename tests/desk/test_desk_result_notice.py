@@ -49,7 +49,7 @@ def finish(desk, take_id):
     result = Job.model_validate_json(ANSWER.read_bytes()).result
     with library.store.changing():
         library.store.move(take_id, type(library.get(take_id).state)("done"))
-        library.store.keep_result(take_id, write_result(result), desk.workspace.ports.clock.now())
+        library.store.store_result(take_id, write_result(result), desk.workspace.ports.clock.now())
 
 
 def test_a_result_is_offered_and_opens(desk, qtbot, network):

@@ -167,7 +167,7 @@ def fill(
             library.store.insert(take_id, facts, 21.0, imported=False)
             for state in ("waiting", "uploading", "submitted", "done"):
                 library.store.move(take_id, OutboxState(state))
-            library.store.keep_result(take_id, result, moment)
+            library.store.store_result(take_id, result, moment)
             library.store.update(take_id, {"audio_gone_at": NOW.isoformat()})
     for number in range(0, HERE, 3):
         notes.store(name_of(number), SubjectNote(note, tags[: 1 + number % 2]))

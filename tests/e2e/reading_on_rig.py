@@ -80,7 +80,7 @@ def fill(address: str, speech: Path, scheme: Scheme, percent: int) -> None:
         with library.store.changing():
             for state in TO_DONE:
                 library.store.move(take_id, state)
-            library.store.keep_result(take_id, write_result(job.result), moment)
+            library.store.store_result(take_id, write_result(job.result), moment)
             library.store.update(take_id, {"job_id": job_id})
     library.close()
 

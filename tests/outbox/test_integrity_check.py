@@ -53,7 +53,7 @@ def three(library, new_take):
     with library.store.changing():
         for state in (OutboxState.SUBMITTED, OutboxState.DONE):
             library.store.move(takes[2], state)
-        library.store.keep_result(takes[2], b'{"a": 1}', EIGHT)
+        library.store.store_result(takes[2], b'{"a": 1}', EIGHT)
         library.store.remove_event(takes[2])
     library.close()
     return takes
@@ -457,7 +457,7 @@ def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording
     """Break the overflow pages of a long result."""
     opened = Library(folder, library.store.key, library.store.clock)
     with opened.store.changing():
-        opened.store.keep_result(three[2], b"x" * 20_000, EIGHT)
+        opened.store.store_result(three[2], b"x" * 20_000, EIGHT)
     opened.close()
     with by_hand(folder) as database:
         sealed = database.execute("SELECT sealed FROM results").fetchone()[0]

@@ -216,7 +216,7 @@ def test_sent_by_hand_what_waits_is_marked_and_seen_to_be(library, new_take):
 def test_the_last_read_of_a_subject_is_kept_sealed(library, reopen, tmp_path):
     assert library.responses.trajectory("ward4-1") is None
     with library.store.changing():
-        library.store.keep_trajectory("ward4-1", b'{"burnout": 1}')
+        library.store.store_trajectory("ward4-1", b'{"burnout": 1}')
     body, read_at = library.responses.trajectory("ward4-1")
     assert (body, read_at) == (b'{"burnout": 1}', library.store.clock.now())
     library.close()

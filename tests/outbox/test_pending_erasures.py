@@ -44,7 +44,7 @@ def put(library, new_take, state=OutboxState.CHECKED, jobs=()):
         library.store.move(take_id, state)
         library.store.remove_event(take_id)
         if state is OutboxState.DONE:
-            library.store.keep_result(take_id, b'{"a": 1}', None)
+            library.store.store_result(take_id, b'{"a": 1}', None)
     return take_id
 
 
@@ -73,7 +73,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
     erasure = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
     assert library.erasures.due() == [erasure]
     with library.store.changing():
-        library.store.keep_trajectory("ward4-0172", b"with the reading of this recording")
+        library.store.store_trajectory("ward4-0172", b"with the reading of this recording")
     library.erasures.settle(erasure)
     assert library.erasures.due() == []
     assert library.responses.trajectory("ward4-0172") is None

@@ -59,7 +59,7 @@ def test_a_take_of_an_earlier_version_has_them_in_its_sound(library):
     take_id = library.add_take(marked_take(library), metadata())
     item = library.get(take_id)
     with library.store.changing():
-        library.store.keep_details(take_id, TakeMetadata(**{**fields_of(item), "capture": {}}))
+        library.store.store_details(take_id, TakeMetadata(**{**fields_of(item), "capture": {}}))
     with_job(library, take_id, "job-1")
     assert library.get(take_id).capture == {}
     assert recording_details(library, ["s-1"])["job-1"].microphone == "Studio Mic"

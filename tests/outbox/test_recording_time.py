@@ -752,7 +752,7 @@ def test_the_reference_survives_a_restart_and_is_nowhere_in_clear(laptop):
 
 def test_confirmed_times_that_somebody_spoilt_say_nothing_and_stop_nothing(laptop):
     with laptop.library.store.changing_silently():
-        laptop.library.store.keep_setting("service_times", json.dumps([[1, 2]]).encode())
+        laptop.library.store.store_setting("service_times", json.dumps([[1, 2]]).encode())
     take_id = laptop.record()
     laptop.run()
     assert laptop.state(take_id) is DONE

@@ -67,7 +67,7 @@ def test_the_sync_worker_stores_a_trajectory_in_the_same_place(
 
 
 def test_what_another_version_stored_is_read_again(repository, library):
-    library.responses.keep_trajectory(SUBJECT, b'{"points": []}', 0)
+    library.responses.store_trajectory(SUBJECT, b'{"points": []}', 0)
     assert repository.stored_trajectory(SUBJECT) is None
 
 

@@ -27,7 +27,7 @@ def done_take(library, new_take):
         with library.store.changing():
             for state in (OutboxState.SUBMITTED, OutboxState.DONE):
                 library.store.move(take_id, state)
-            library.store.keep_result(take_id, b'{"a": 1}', result_at)
+            library.store.store_result(take_id, b'{"a": 1}', result_at)
             library.store.remove_event(take_id)
         return take_id
 

@@ -388,7 +388,7 @@ def _change_every_table(library, first):
     SubjectNotes(library.store).store("ward4-1", SubjectNote("hoarse"))
     with library.store.changing():
         library.store.move(first, OutboxState.DONE)
-        library.store.keep_result(first, b"{}", EIGHT)
+        library.store.store_result(first, b"{}", EIGHT)
         library.store.remove_event(first)
         library.store.add("bundles", "b", library.store.now(), 1, b"sealed")
     SubjectNotes(library.store).open_subject("ward4-1")

@@ -73,7 +73,7 @@ def end_with_result(library, take_id, result=b"{}"):
     with store.changing():
         for state in (OutboxState.SUBMITTED, OutboxState.DONE):
             store.move(take_id, state)
-        store.keep_result(take_id, result, EIGHT)
+        store.store_result(take_id, result, EIGHT)
         store.remove_event(take_id)
 
 

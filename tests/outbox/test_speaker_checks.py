@@ -74,7 +74,7 @@ def test_the_question_goes_when_the_wrong_one_is_moved_excluded_or_deleted(libra
         else:
             details = {"group_id": "elsewhere"} if correct == "move" else {"excluded": True}
             with library.store.changing():
-                library.store.keep_details(wrong, replace(metadata_of(library.get(wrong)), **details))
+                library.store.store_details(wrong, replace(metadata_of(library.get(wrong)), **details))
                 if correct == "move":
                     library.store.update(wrong, {"group_id": "elsewhere"})
         checks = run(library)
@@ -90,7 +90,7 @@ def test_a_recording_that_moves_to_another_subject_is_compared_with_that_one(lib
     run(library)
     assert unlike(library, wrong) == [True]
     with library.store.changing():
-        library.store.keep_details(wrong, replace(metadata_of(library.get(wrong)), group_id="ward2"))
+        library.store.store_details(wrong, replace(metadata_of(library.get(wrong)), group_id="ward2"))
         library.store.update(wrong, {"group_id": "ward2"})
     assert unlike(library, wrong) == [False], "not before it is compared again"
     run(library)
@@ -106,7 +106,7 @@ def test_what_was_found_outlives_the_sound_and_a_restart(library, visit, reopen)
     with library.store.changing():
         for state in (OutboxState.SUBMITTED, OutboxState.DONE):
             library.store.move(other, state)
-        library.store.keep_result(other, b"{}", None)
+        library.store.store_result(other, b"{}", None)
         library.store.remove_event(other)
     library.remove_sounds([other])
     library.close()
@@ -161,7 +161,7 @@ def test_a_finding_of_another_subject_says_nothing(library, visit):
     take_id = visit(HER, 0)
     with library.store.changing():
         found = SpeakerFinding(0.0, "somebody-else", ("x",))
-        library.store.keep_details(take_id, replace(metadata_of(library.get(take_id)), speaker=found))
+        library.store.store_details(take_id, replace(metadata_of(library.get(take_id)), speaker=found))
     assert unlike(library, take_id) == [False]
 
 
@@ -224,5 +224,5 @@ def test_a_confirmation_that_helps_nothing_is_tried_once(library, visit):
 
 def move(library, take_id, group_id):
     with library.store.changing():
-        library.store.keep_details(take_id, replace(metadata_of(library.get(take_id)), group_id=group_id))
+        library.store.store_details(take_id, replace(metadata_of(library.get(take_id)), group_id=group_id))
         library.store.update(take_id, {"group_id": group_id})

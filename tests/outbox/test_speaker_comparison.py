@@ -64,7 +64,7 @@ def test_a_first_try_of_the_same_visit_and_what_was_excluded_prove_nothing(guard
     assert guard.compare(again, "ward4-0172").warning is None
     assert guard.compare(again, "ward4-0172", first).warning is not None
     with library.store.changing():
-        library.store.keep_details(first, replace(metadata_of(library.get(first)), excluded=True))
+        library.store.store_details(first, replace(metadata_of(library.get(first)), excluded=True))
     assert guard.compare(again, "ward4-0172").warning is not None
     library.discard(first)
     assert guard.compare(again, "ward4-0172", first).warning is not None

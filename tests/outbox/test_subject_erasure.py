@@ -40,7 +40,7 @@ NOTE = SubjectNote("Hoarse since May.", ("ENT",), "Übung 7", "1956")
 def known(library):
     """What the desk knows of a subject."""
     library.subject_notes.store("ward4-0172", NOTE)
-    library.responses.keep_trajectory("ward4-0172", b"{}", 0)
+    library.responses.store_trajectory("ward4-0172", b"{}", 0)
     library.consents.give("ward4-0172", ConsentKind.CLINICAL)
 
 

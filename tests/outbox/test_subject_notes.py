@@ -21,7 +21,7 @@ def with_result(library, new_take):
         with library.store.changing():
             for state in ("waiting", "uploading", "submitted", "done"):
                 library.store.move(take_id, OutboxState(state))
-            library.store.keep_result(take_id, b"{}", library.store.clock.now())
+            library.store.store_result(take_id, b"{}", library.store.clock.now())
             library.store.update(take_id, {"job_id": job_id})
         return take_id
 

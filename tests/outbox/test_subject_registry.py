@@ -128,7 +128,7 @@ def put_result(library, take_id, result):
         library.store.update(take_id, {"job_id": f"job-{take_id}"})
         for state in (OutboxState.SUBMITTED, OutboxState.DONE):
             library.store.move(take_id, state)
-        library.store.keep_result(take_id, result, NOON)
+        library.store.store_result(take_id, result, NOON)
         library.store.remove_event(take_id)
     library.subject_notes.open_result(take_id=take_id, job_id=None)
 
@@ -163,7 +163,7 @@ def filled(library, new_take, tmp_path):
         )
         entry = library.corrections.move(elsewhere, "ward4-0300", CorrectionReason.WRONG_PERSON)
         library.corrections.advance(entry, CorrectionStep.SETTLED)
-        library.responses.keep_trajectory(group_id, b"zqzq-answer" if own else b"{}", 0)
+        library.responses.store_trajectory(group_id, b"zqzq-answer" if own else b"{}", 0)
         for name in (aggregate_name(group_id), trajectory_name(group_id)):
             library.responses.store(name, b"zqzq-answer" if own else b"{}", 0)
         loose_take(library.recording_folder / f"{new_id()}.take", group_id)

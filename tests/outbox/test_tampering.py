@@ -75,9 +75,9 @@ def full(library, new_take, folder):
     store = library.store
     with store.changing():
         store.move(takes["done"], OutboxState.DONE)
-        store.keep_result(takes["done"], b'{"a": 1}', EIGHT)
+        store.store_result(takes["done"], b'{"a": 1}', EIGHT)
         store.remove_event(takes["done"])
-        store.keep_trajectory("ward4-4", b"{}")
+        store.store_trajectory("ward4-4", b"{}")
         store.add("bundles", "b-1", store.now(), 1, store.cipher.encrypt(b"{}", "bundles/b-1"))
     library.consents.give("ward4-1", ConsentKind.BOTH, wording="1", language="en", asked_by="N. N.")
     library.consents.withdraw("ward4-1", ConsentKind.RESEARCH)

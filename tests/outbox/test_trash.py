@@ -45,7 +45,7 @@ def put_result(library, take_id, opened=True):
         library.store.update(take_id, {"job_id": f"job-{take_id}"})
         for state in (OutboxState.SUBMITTED, OutboxState.DONE):
             library.store.move(take_id, state)
-        library.store.keep_result(take_id, b'{"a": 1}', None)
+        library.store.store_result(take_id, b'{"a": 1}', None)
         library.store.remove_event(take_id)
     if opened:
         library.subject_notes.open_result(take_id=take_id, job_id=None)

@@ -71,7 +71,7 @@ class Filler:
             library.store.update(take_id, {"job_id": f"job-{take_id}"})
             library.store.move(take_id, OutboxState.SUBMITTED)
             library.store.move(take_id, OutboxState.DONE)
-            library.store.keep_result(take_id, json.dumps({"of": take_id}).encode(), DAY)
+            library.store.store_result(take_id, json.dumps({"of": take_id}).encode(), DAY)
             library.store.remove_event(take_id)
         if opened:
             library.subject_notes.open_result(take_id=take_id, job_id=None)

@@ -127,7 +127,7 @@ class Filler:
                 library.store.move(take_id, OutboxState(step))
         if state is OutboxState.DONE:
             with library.store.changing():
-                library.store.keep_result(take_id, self.result, NOW)
+                library.store.store_result(take_id, self.result, NOW)
         if state in (OutboxState.DONE, OutboxState.FAILED, OutboxState.TIMED_OUT):
             with library.store.changing():
                 library.store.remove_event(take_id)
@@ -141,7 +141,7 @@ class Filler:
         """Change details of a recording."""
         store = self.library.store
         with store.changing():
-            store.keep_details(take_id, replace(metadata_of(store.get(take_id)), **details))
+            store.store_details(take_id, replace(metadata_of(store.get(take_id)), **details))
 
 
 def fill_ward(library: Library, result: bytes, trajectory: bytes, folder: Path) -> Filler:
@@ -216,7 +216,7 @@ def fill_ward(library: Library, result: bytes, trajectory: bytes, folder: Path) 
     library.discard(fill.take("trashed"))
     library.discard(fill.take("deleted for good"), at_once=True)
     library.responses.store("credits", b'{"credits": 412}')
-    library.responses.keep_trajectory("ward4-0001", trajectory)
+    library.responses.store_trajectory("ward4-0001", trajectory)
     return fill
 
 

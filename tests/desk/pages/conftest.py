@@ -166,7 +166,7 @@ class Shelf:
                 )
         if job is not None:
             with library.store.changing():
-                library.store.keep_result(take_id, write_result(job.result), job.completed_at)
+                library.store.store_result(take_id, write_result(job.result), job.completed_at)
             columns |= {"job_id": job.job_id}
         if columns:
             with library.store.changing():

@@ -101,7 +101,7 @@ def ask(shelf, open_outbox, workspace, qtbot):
         item = library.get(take_id)
         doubt = TimeDoubt(None if suggested is None else item.recorded_at + suggested)
         with library.store.changing():
-            library.store.keep_details(take_id, replace(metadata_of(item), time_doubt=doubt))
+            library.store.store_details(take_id, replace(metadata_of(item), time_doubt=doubt))
             library.store.update(take_id, {"fix": Fix.SET_CLOCK, "reason": "The clock was wrong. Decide."})
         page = open_outbox(1)
         assert page.view_model.table.cell(0, 4).text == "Choose time"

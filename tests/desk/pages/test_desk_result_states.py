@@ -246,7 +246,7 @@ def test_a_result_that_comes_is_shown_without_asking_the_service(
     page = open_page(RecordingRoute(take_id=take_id), wait=False)
     qtbot.waitUntil(lambda: "The service is analysing this recording." in page.empty.text())
     with workspace.library.store.changing():
-        workspace.library.store.keep_result(take_id, write_result(pulse_job.result), pulse_job.completed_at)
+        workspace.library.store.store_result(take_id, write_result(pulse_job.result), pulse_job.completed_at)
         workspace.library.store.move(take_id, OutboxState.DONE)
     workspace.sync.library_changed.emit()
     qtbot.waitUntil(lambda: "Moderate" in words_of(page))

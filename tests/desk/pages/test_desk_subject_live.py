@@ -101,7 +101,7 @@ def shown(page, workspace, qtbot):
 def keep(workspace, answer, group_id=SUBJECT):
     """Store a read as the sync worker does after a result."""
     with workspace.library.store.changing():
-        workspace.library.store.keep_trajectory(group_id, json.dumps(answer).encode())
+        workspace.library.store.store_trajectory(group_id, json.dumps(answer).encode())
 
 
 def shorter(answer: dict, by: int) -> dict:

@@ -31,7 +31,7 @@ def find(library, take_id, similarity):
     item = library.get(take_id)
     with library.store.changing():
         found = SpeakerFinding(similarity, item.group_id, ("earlier",))
-        library.store.keep_details(take_id, replace(metadata_of(item), speaker=found))
+        library.store.store_details(take_id, replace(metadata_of(item), speaker=found))
 
 
 @pytest.mark.parametrize(("below", "asks"), [(True, True), (False, False)])

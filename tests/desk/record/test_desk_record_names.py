@@ -52,7 +52,7 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     library = user.workspace.library
     [item] = library.list(ItemFilter(group_id=group_id))
     with library.store.changing():
-        library.store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
+        library.store.store_details(item.take_id, replace(metadata_of(item), excluded=True))
     user.page.opened("ward4-0172")
     user.page.opened(group_id)
     user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording · Sent as"))

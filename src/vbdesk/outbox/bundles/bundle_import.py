@@ -220,7 +220,7 @@ class _Taker:
             attempt=take.attempt or 1,
         )
         store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
-        store.keep_take_key(take.take_id, self._keys[take.take_id])
+        store.store_take_key(take.take_id, self._keys[take.take_id])
         columns = {
             "recorded_at": time_text(take.recorded_at),  # unchanged, even if another subject has the same moment
             "sound_sha256": take.sound_sha256,

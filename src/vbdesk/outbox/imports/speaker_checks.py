@@ -82,7 +82,7 @@ class SpeakerChecks:
             except UnknownTake:
                 return
             if now.fault is None and (now.group_id, now.trim_s) == (item.group_id, item.trim_s):
-                self._library.store.keep_details(item.take_id, replace(metadata_of(now), speaker=found))
+                self._library.store.store_details(item.take_id, replace(metadata_of(now), speaker=found))
 
 
 def confirm_voice(library: Library, take_id: str) -> None:
@@ -97,7 +97,7 @@ def confirm_voice(library: Library, take_id: str) -> None:
         if item.fault is not None:
             raise NotAllowed(item.fault)
         if item.confirmed_voice != item.group_id:
-            library.store.keep_details(take_id, replace(metadata_of(item), confirmed_voice=item.group_id))
+            library.store.store_details(take_id, replace(metadata_of(item), confirmed_voice=item.group_id))
             library.store.note(AuditAction.VOICE_CONFIRMED, take_id)
 
 

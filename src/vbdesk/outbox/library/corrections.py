@@ -196,7 +196,7 @@ class Corrections:
                             "Keep this one here, or delete it."
                         )
                     )
-                self._store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
+                self._store.store_details(item.take_id, replace(metadata_of(item), excluded=True))
             return self._add(member, member.group_id, None, reason, AuditAction.EXCLUDED)
 
     def move(self, member: CorrectedRecording, group_id: str, reason: CorrectionReason) -> Correction:
@@ -328,7 +328,7 @@ class Corrections:
         if item.job_id is None:
             before, after = (self._notes.note_of(each).spoken for each in (item.group_id, group_id))
             metadata = with_language_of_other(metadata, before, after)
-        self._store.keep_details(item.take_id, metadata)
+        self._store.store_details(item.take_id, metadata)
         self._store.update(item.take_id, {"group_id": group_id})
 
     def _add(

@@ -126,7 +126,7 @@ def accept_findings(store: Store) -> None:
         store.recount_rows()
         store.skip_versions(store.highest_mark)
         store.drop("settings", _FINDINGS)
-        store.keep_setting(_MARKS, _FILE.encode())
+        store.store_setting(_MARKS, _FILE.encode())
         search_first(store)
         store.note(AuditAction.COPY_ACCEPTED, detail=f"version {before}")
         store.mark_file.write(store.version())  # first the mark: one ahead is detected, one behind would be lost
@@ -172,7 +172,7 @@ def _expect(store: Store, place: str) -> None:
         if store.mark_file.read() is None:
             return
     with store.changing():
-        store.keep_setting(_MARKS, " ".join(sorted({*_expected_marks(store), place})).encode())
+        store.store_setting(_MARKS, " ".join(sorted({*_expected_marks(store), place})).encode())
 
 
 def _hold(store: Store, found: list[str]) -> None:
@@ -183,7 +183,7 @@ def _hold(store: Store, found: list[str]) -> None:
     store.findings = (*store.findings, *new)
     _restore_jobs(store)
     with store.changing():
-        store.keep_setting(_FINDINGS, json.dumps(store.findings).encode())
+        store.store_setting(_FINDINGS, json.dumps(store.findings).encode())
         search_first(store)
 
 
@@ -207,7 +207,7 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
     with store.changing():
         if known is not None:
             search_first(store)
-        store.keep_setting(_COMPUTER, mark)
+        store.store_setting(_COMPUTER, mark)
     return known is not None
 
 

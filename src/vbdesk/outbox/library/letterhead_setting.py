@@ -32,6 +32,6 @@ class LetterheadSetting:
             else:
                 logo = base64.b64encode(letterhead.logo).decode()
                 stored = {"name": letterhead.name, "address": letterhead.address, "logo": logo}
-                self._store.keep_setting(_NAME, json.dumps(stored).encode())
+                self._store.store_setting(_NAME, json.dumps(stored).encode())
             said = "none" if letterhead is None else "with logo" if letterhead.logo else "without logo"
             self._store.note(AuditAction.SETTINGS_CHANGED, detail=f"letterhead={said}")

@@ -299,7 +299,7 @@ class Library(RecordingList):
                 raise NotAllowed(message("Only a recording that waits here can be trimmed."))
             figures = item.quality if quality is None else quality
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=figures, speaker=None)
-            self.store.keep_details(take_id, metadata)
+            self.store.store_details(take_id, metadata)
             self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
             self.store.note(AuditAction.TRIMMED, take_id)
 
@@ -383,7 +383,7 @@ class Library(RecordingList):
         return item
 
     def _decide_time(self, take_id: str, decided: TakeMetadata, recorded_at: str) -> None:
-        self.store.keep_details(take_id, replace(decided, time_doubt=None, time_decided=True))
+        self.store.store_details(take_id, replace(decided, time_doubt=None, time_decided=True))
         self.store.update(take_id, {"recorded_at": recorded_at, "reason": None, "fix": None})
 
     def _note_correction(self, item: RecordingItem, moment: datetime, how: str) -> None:
@@ -509,7 +509,7 @@ class Library(RecordingList):
         with self.store.changing():
             chosen = replace(self.settings(), **changes)
             changed = self.policy.applied_to(chosen)
-            self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
+            self.store.store_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.audit_text)
         return changed
 
@@ -587,7 +587,7 @@ class Library(RecordingList):
             self.store.note(AuditAction.QUEUED, take_id)
 
     def _raise_attempt(self, item: RecordingItem) -> None:
-        self.store.keep_details(item.take_id, replace(metadata_of(item), attempt=item.attempt + 1))
+        self.store.store_details(item.take_id, replace(metadata_of(item), attempt=item.attempt + 1))
 
 
 def capture_facts(audio: TakeAudio) -> dict[str, Any]:

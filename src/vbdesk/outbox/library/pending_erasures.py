@@ -103,4 +103,4 @@ class PendingErasures:
             "jobs": erasure.job_ids,
             "uploads": erasure.upload_refs,
         }
-        self._store.keep_setting(_NAME + erasure.take_id, json.dumps(entry).encode())
+        self._store.store_setting(_NAME + erasure.take_id, json.dumps(entry).encode())

@@ -35,7 +35,7 @@ def follow_subject(store: Store, group_id: str, before: SpokenLanguage, after: S
         if item.fault is None and not store.asked(item.take_id):
             changed = with_language_of_other(metadata_of(item), before, after)
             if changed.spoken != item.spoken:
-                store.keep_details(item.take_id, changed)
+                store.store_details(item.take_id, changed)
 
 
 def with_language_of_other(metadata: TakeMetadata, before: SpokenLanguage, after: SpokenLanguage) -> TakeMetadata:

@@ -54,12 +54,12 @@ class ResponseCache:
         rows = self._store.rows("SELECT group_id, read_at FROM trajectories")
         return {row["group_id"]: datetime.fromisoformat(row["read_at"]) for row in rows}
 
-    def keep_trajectory(self, group_id: str, body: bytes, since: int) -> bool:
+    def store_trajectory(self, group_id: str, body: bytes, since: int) -> bool:
         """Store a subject's trajectory as in `store`; returns whether it was stored."""
         with self._store.changing_silently():
             if self.is_erased(group_id, since):
                 return False
-            self._store.keep_trajectory(group_id, body)
+            self._store.store_trajectory(group_id, body)
             return True
 
     def erase_subject(self, group_id: str) -> None:

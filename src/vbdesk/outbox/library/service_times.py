@@ -75,7 +75,7 @@ class ServiceTimes:
             clock -= timedelta(seconds=now.seconds - answer.boot.seconds)
         spans = [_span_json(span) for span in known.with_answer(answer, clock).spans]
         with self._store.changing():  # settings are authenticated
-            self._store.keep_setting(_SETTING, json.dumps(spans).encode())
+            self._store.store_setting(_SETTING, json.dumps(spans).encode())
 
     def doubt(self, item: RecordingItem, known: KnownTimes | None = None) -> TimeDoubt | None:
         """Why the time of a recording is doubtful; None if nothing contradicts it, or a person has decided.
@@ -109,7 +109,7 @@ class ServiceTimes:
     def mark(self, item: RecordingItem, doubt: TimeDoubt | None) -> None:
         """Mark the time of a recording as doubtful, or unmark it. Within a transaction."""
         store = self._store
-        store.keep_details(item.take_id, replace(metadata_of(item), time_doubt=doubt))
+        store.store_details(item.take_id, replace(metadata_of(item), time_doubt=doubt))
         if doubt is not None:
             reason = doubt_sentence(item.recorded_at, doubt, item.original_time)
             store.update(item.take_id, {"reason": reason, "fix": Fix.SET_CLOCK})

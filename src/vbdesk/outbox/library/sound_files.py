@@ -83,7 +83,7 @@ class SoundFiles:
         """Move a recorded take into the library, with its key. Within the transaction that inserts its row."""
         key = own_key(path, self._store.key)
         if key is not None:
-            self._store.keep_take_key(take_id, key)
+            self._store.store_take_key(take_id, key)
         self._store.update(take_id, {"sound_sha256": sha256})
         path.replace(self._coming(take_id))
         self._store.after_commit(lambda: self._settle(take_id))
@@ -102,7 +102,7 @@ class SoundFiles:
 
     def store_copy(self, take_id: str, take_key: bytes) -> None:
         """Add the copy to the library. Within the transaction that inserts its row."""
-        self._store.keep_take_key(take_id, take_key)
+        self._store.store_take_key(take_id, take_key)
         self._store.after_commit(lambda: self._settle(take_id))
         sync_folder(self._store.takes_folder)
 
@@ -144,7 +144,7 @@ class SoundFiles:
         self._drop_copies()
         gone = self._secrets(take_ids, entries=entries)
         if whole:
-            self._store.keep_setting(_REWRITE, b"")
+            self._store.store_setting(_REWRITE, b"")
         self._store.after_commit(lambda: self._destroy(take_ids, gone, whole=whole))
 
     def tidy(self) -> tuple[list[str], list[str]]:

@@ -91,7 +91,7 @@ class Store(ProvedTables):
         self.journal = Journal(self)
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
-        self._shelf = RecordingCache(self.rows, self.cipher)
+        self._cache = RecordingCache(self.rows, self.cipher)
         self.mark_file = MarkFile(folder, self.cipher)
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
@@ -132,7 +132,7 @@ class Store(ProvedTables):
                 self._end_change()
                 self._database.execute("COMMIT")
             except BaseException:
-                self._shelf.clear()
+                self._cache.clear()
                 self.journal.undo_change()
                 self._after_commit.clear()
                 self._undo()
@@ -193,17 +193,17 @@ class Store(ProvedTables):
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
         """Recordings that match an SQL condition; each version of a row is read and decrypted once."""
         with self._lock:
-            return [self._with_progress(item) for item in self._shelf.items("recordings", condition, values, order)]
+            return [self._with_progress(item) for item in self._cache.items("recordings", condition, values, order)]
 
     def trashed(self, condition: str, values: tuple[object, ...] = ()) -> list[RecordingItem]:
         """Recordings of the trash that match an SQL condition, the last deleted first."""
         with self._lock:
-            return self._shelf.items("trash", condition, values, "deleted_at DESC, take_id")
+            return self._cache.items("trash", condition, values, "deleted_at DESC, take_id")
 
     @property
     def faulty(self) -> frozenset[str]:
         """Recordings read so far whose entry somebody else changed: they are left alone."""
-        return frozenset(self._shelf.faulty)
+        return frozenset(self._cache.faulty)
 
     def is_intact(self, take_id: str) -> bool:
         """Whether the desk wrote a recording's entry, also one of the trash; operations on many skip the others."""
@@ -212,7 +212,7 @@ class Store(ProvedTables):
 
     def reread(self, take_id: str) -> None:
         """Read and authenticate a recording again, since a part of it was changed."""
-        self._shelf.drop(take_id)
+        self._cache.drop(take_id)
         self.is_intact(take_id)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
@@ -245,7 +245,7 @@ class Store(ProvedTables):
         query = "SELECT 1 FROM main.recordings WHERE group_id = ? AND recorded_at = ? AND take_id <> ?"
         return bool(self.rows(query, (group_id, time_text(recorded_at), but)))
 
-    def keep_details(self, take_id: str, metadata: TakeMetadata) -> None:
+    def store_details(self, take_id: str, metadata: TakeMetadata) -> None:
         """Replace the encrypted metadata of a recording. Within a transaction."""
         self.update(take_id, {"details": self.cipher.encrypt(details_json(metadata), f"{take_id}/details")})
 
@@ -267,7 +267,7 @@ class Store(ProvedTables):
                 message("The key to the sound of this recording was changed, so the sound cannot be opened.")
             ) from error
 
-    def keep_take_key(self, take_id: str, take_key: bytes) -> None:
+    def store_take_key(self, take_id: str, take_key: bytes) -> None:
         """Store the key of a recording's sound. Within a transaction."""
         self.update(take_id, {"take_key": self.cipher.encrypt(take_key, f"{take_id}/key")})
 
@@ -306,9 +306,9 @@ class Store(ProvedTables):
 
     def _write(self, before: DatabaseRow, columns: Mapping[str, object]) -> None:
         take_id = before["take_id"]
-        self._shelf.drop(take_id)
+        self._cache.drop(take_id)
         if not row_is_authentic(dict(before), self.cipher):
-            self._shelf.faulty.add(take_id)
+            self._cache.faulty.add(take_id)
             raise IllegalStateChange(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
         if "reason" in columns:
@@ -324,7 +324,7 @@ class Store(ProvedTables):
         """Count a recording as changed, so that views read it again. Within a transaction."""
         self.update(take_id, {})
 
-    def keep_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
+    def store_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
         """Store a result, and when the service completed it. Within a transaction."""
         sealed = self.cipher.encrypt(result, f"{take_id}/result")
         self._database.execute("INSERT OR REPLACE INTO main.results VALUES (?, ?)", (take_id, sealed))
@@ -339,7 +339,7 @@ class Store(ProvedTables):
         except InvalidTag:
             return None
 
-    def keep_setting(self, name: str, content: bytes) -> None:
+    def store_setting(self, name: str, content: bytes) -> None:
         """Store `content` as the setting `name`. Within a transaction."""
         sealed = self.cipher.encrypt(content, f"settings/{name}")
         self.put("settings", name, sealed)
@@ -355,7 +355,7 @@ class Store(ProvedTables):
         except (InvalidTag, TypeError, ValueError):  # the sync worker reads it again
             return None
 
-    def keep_trajectory(self, group_id: str, body: bytes) -> None:
+    def store_trajectory(self, group_id: str, body: bytes) -> None:
         """Store a subject's trajectory. Within a transaction."""
         read_at = self.now()
         sealed = self.cipher.encrypt(body, f"trajectories/{group_id}/{read_at}")
@@ -433,9 +433,9 @@ class Store(ProvedTables):
         self.drop("opened", take_id)
         self._database.execute("DELETE FROM main.recordings WHERE take_id = ?", (take_id,))
         self.put("removed", take_id, self.version())
-        self._shelf.drop(take_id)
+        self._cache.drop(take_id)
         self._progress.pop(take_id, None)
-        self._shelf.faulty.discard(take_id)
+        self._cache.faulty.discard(take_id)
 
     def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
         """Remove deleted values from the database's files; see `maintenance`. Outside a transaction."""
@@ -504,7 +504,7 @@ class Store(ProvedTables):
         commit = self.last_foreign_commit()
         if commit == self._seen_commit:
             return
-        self._shelf.clear()
+        self._cache.clear()
         self.trashed("TRUE")  # as at an opening
         self.journal.forget()
         found = []

@@ -194,7 +194,7 @@ class ResultRepository:
         Nothing happens if the subject was erased since `erasures` was `since`.
         """
         with self._library.store.reading():
-            if not self._responses.keep_trajectory(read.group_id, _body(read), since):
+            if not self._responses.store_trajectory(read.group_id, _body(read), since):
                 return
             self.counts.store(read, since)
         for callback in tuple(self._subscribers):

@@ -153,7 +153,7 @@ class UploadQueue:
                 item = self._store.get(event.take_id)
                 sent = says_language if item.spoken.is_known else item.spoken_sent
                 if (named, sent) != (item.named, item.spoken_sent):
-                    self._store.keep_details(event.take_id, replace(metadata_of(item), named=named, spoken_sent=sent))
+                    self._store.store_details(event.take_id, replace(metadata_of(item), named=named, spoken_sent=sent))
             return True
 
     def mark_not_asked(self, event: PendingEvent) -> None:
@@ -206,7 +206,7 @@ class UploadQueue:
             return False
         with self._store.changing():
             if job.result is not None:
-                self._store.keep_result(event.take_id, write_result(job.result), job.completed_at)
+                self._store.store_result(event.take_id, write_result(job.result), job.completed_at)
             reason = _ENDED_BADLY.get(state)
             self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
