@@ -111,8 +111,8 @@ class Trash:
             ):
                 raise NotAllowed(
                     message(
-                        "The file of this recording was imported again after it was deleted, and both would be sent. "
-                        "Delete the other one, then restore this one."
+                        "The file of this recording was imported again after it was deleted, so it would be here "
+                        "twice. Leave this one in the trash, or delete the other one first."
                     )
                 )
             self._store.set_deleted(take_id, None)
