@@ -7,6 +7,7 @@ from babel.messages.mofile import write_mo
 from PySide6.QtCore import QCoreApplication, QLocale, Qt
 from PySide6.QtWidgets import QComboBox, QMenu, QTableView, QWidget
 
+from other_catalogs import catalogs_in
 from vbdesk.contract.catalog import ModelName
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.first_start.page import FirstStartPage
@@ -17,7 +18,7 @@ from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.reading_language import begin_reading, own_name, show_in, wanted_language
 from vbdesk.desk.subjects.page import SubjectsPage
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.language import Language, _, catalogs, current, language_of, use
+from vbdesk.language import Language, _, current, language_of, use
 
 CHOSEN_DIRECTION = Qt.WidgetAttribute.WA_SetLayoutDirection
 NAMES = {"vbdesk", "File microphone", "https://", "English", "Deutsch", "Français", "Español", "Português"}
@@ -39,18 +40,14 @@ def english_again():
 
 
 @pytest.fixture
-def arabic(tmp_path, monkeypatch):
+def arabic(tmp_path):
     """An Arabic catalog with one text, in place of the shipped ones."""
     catalog = Catalog(locale="ar")
     catalog.add("Account", "الحساب", context="page")
     with (tmp_path / "ar.mo").open("wb") as file:
         write_mo(file, catalog)
-    monkeypatch.setattr(catalogs, "_folder", lambda: tmp_path)
-    catalogs.available_languages.cache_clear()
-    catalogs.catalog.cache_clear()
-    yield
-    catalogs.available_languages.cache_clear()
-    catalogs.catalog.cache_clear()
+    with catalogs_in(tmp_path):
+        yield
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from babel.messages.mofile import write_mo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from other_catalogs import catalogs_in
 from vbdesk.contract.levels import Level
 from vbdesk.language import (
     Language,
@@ -50,7 +51,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def german(tmp_path, monkeypatch):
+def german(tmp_path):
     """A small German catalog, and one in Arabic, in place of the shipped ones."""
     for name in ("de", "ar"):
         catalog = Catalog(locale=name)
@@ -60,13 +61,8 @@ def german(tmp_path, monkeypatch):
         catalog.add("Open", "Öffnen" if name == "de" else "فتح", context="verb")
         with (tmp_path / f"{name}.mo").open("wb") as file:
             write_mo(file, catalog)
-    monkeypatch.setattr(catalogs, "_folder", lambda: tmp_path)
-    catalogs.available_languages.cache_clear()
-    catalogs.catalog.cache_clear()
-    with reading_in(Language("de", "de_AT")):
+    with catalogs_in(tmp_path), reading_in(Language("de", "de_AT")):
         yield
-    catalogs.available_languages.cache_clear()
-    catalogs.catalog.cache_clear()
 
 
 def test_texts_fields_and_plurals_follow_the_language(german):

@@ -15,9 +15,10 @@ from babel.messages.mofile import write_mo
 from pypdf import PdfReader
 from report_cases import AS_OF, golden, subject
 
+from other_catalogs import catalogs_in
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality
-from vbdesk.language import Language, available_languages, catalogs, current, language_of, reading_in
+from vbdesk.language import Language, available_languages, current, language_of, reading_in
 from vbdesk.report.documents import reports
 from vbdesk.report.documents.recording_document import recording_document
 from vbdesk.report.documents.report_input import ReportOptions, ReportScope, report_input
@@ -47,16 +48,12 @@ WRITTEN_BY_OTHERS = {
 
 
 @pytest.fixture
-def arabic(tmp_path, monkeypatch):
+def arabic(tmp_path):
     """Arabic without a translation: its direction, digits and dates."""
-    catalogs.catalog.cache_clear()
-    catalogs.available_languages.cache_clear()
     with (tmp_path / "ar.mo").open("wb") as file:
         write_mo(file, Catalog(locale="ar"))
-    monkeypatch.setattr(catalogs, "_folder", lambda: tmp_path)
-    yield ARABIC
-    catalogs.catalog.cache_clear()
-    catalogs.available_languages.cache_clear()
+    with catalogs_in(tmp_path):
+        yield ARABIC
 
 
 def texts_of(value: Any) -> Iterator[str]:
