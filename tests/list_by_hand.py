@@ -1,9 +1,14 @@
 """A library's list of recordings, opened without the library: by somebody who has its key, or with a damaged file."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from vbdesk.outbox.library import database as list_database
 from vbdesk.outbox.library.encrypted_sqlite import Connection, connect
 
 KEY = bytes(range(32))
@@ -45,3 +50,27 @@ def trace_statements(database: Connection, step: Callable[[str], object] | None)
         return True
 
     database._connection.set_exec_trace(None if step is None else traced)
+
+
+def copies_of_conversion(
+    folder: Path, target: Path, monkeypatch: pytest.MonkeyPatch, open_library: Callable[[], object]
+) -> list[Path]:
+    """Copies of a library's folder, one for each statement of its conversion before which a program may be killed."""
+    copies: list[Path] = []
+    convert = list_database.convert
+
+    def copy_before(_statement: str) -> None:
+        copies.append(target / f"killed-{len(copies)}")
+        shutil.copytree(folder, copies[-1])
+
+    def traced(connection: Connection, *others: Any) -> bool:
+        trace_statements(connection, copy_before)
+        try:
+            return convert(connection, *others)
+        finally:
+            trace_statements(connection, None)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(list_database, "convert", traced)
+        open_library()
+    return copies

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from list_by_hand import everything_under, list_by_hand, trace_statements
+from list_by_hand import copies_of_conversion, everything_under, list_by_hand
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
 
 from as_values import item_values, plain
 
 from vbdesk.clock import ManualClock
-from vbdesk.outbox.library import database
 from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -231,22 +230,7 @@ def test_a_row_that_was_changed_before_the_conversion_stays_so(opened, folder):
 
 
 def test_a_conversion_killed_at_any_statement_loses_nothing(folder, tmp_path, monkeypatch):
-    copies, convert = [], database.convert
-
-    def copy_before(_statement):
-        copies.append(tmp_path / f"killed-{len(copies)}")
-        shutil.copytree(folder, copies[-1])
-
-    def traced(connection, *others):
-        trace_statements(connection, copy_before)
-        try:
-            return convert(connection, *others)
-        finally:
-            trace_statements(connection, None)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(database, "convert", traced)
-        Library(folder, KEY, ManualClock(DAY)).close()
+    copies = copies_of_conversion(folder, tmp_path, monkeypatch, lambda: Library(folder, KEY, ManualClock(DAY)).close())
     assert len(copies) > 50
     for each in copies[:: len(copies) // 12] + copies[-1:]:
         with closing(Library(each, KEY, ManualClock(DAY))) as library:

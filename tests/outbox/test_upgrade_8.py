@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shutil
 import sys
 import zipfile
 from contextlib import closing
@@ -11,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from list_by_hand import list_by_hand, log_by_hand, trace_statements
+from list_by_hand import copies_of_conversion, list_by_hand, log_by_hand
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
 
 import as_values
 
 from vbdesk.clock import ManualClock
-from vbdesk.outbox.library import database
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.consent import ConsentState
@@ -149,23 +147,7 @@ def test_a_log_that_was_changed_stays_so(folder):
 
 
 def test_a_conversion_killed_at_any_statement_leaves_a_list_that_opens(folder, tmp_path, monkeypatch):
-    copies, convert = [], database.convert
-
-    def copy_before(_statement):
-        copies.append(tmp_path / f"killed-{len(copies)}")
-        shutil.copytree(folder, copies[-1])
-
-    def traced(connection, *others):
-        trace_statements(connection, copy_before)
-        try:
-            return convert(connection, *others)
-        finally:
-            trace_statements(connection, None)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(database, "convert", traced)
-        with opened(folder):
-            pass
+    copies = copies_of_conversion(folder, tmp_path, monkeypatch, lambda: Library(folder, KEY, ManualClock(NOW)).close())
     assert len(copies) > 20
     for copy in copies[:: max(1, len(copies) // 8)] + copies[-1:]:
         with opened(copy) as library:

@@ -1,7 +1,6 @@
 """What the base version of all upgrades has left on a desk opens whole: every field is as it was recorded."""
 
 import json
-import shutil
 import sys
 import zipfile
 from contextlib import closing
@@ -11,7 +10,7 @@ from pathlib import Path
 import pyrage
 import pytest
 
-from list_by_hand import list_by_hand, trace_statements
+from list_by_hand import copies_of_conversion, list_by_hand
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
 
@@ -217,22 +216,7 @@ def test_what_was_changed_before_the_conversion_is_a_finding_after_it(ward, reco
 
 def test_a_conversion_killed_at_any_statement_leaves_a_library_that_opens(ward, record, tmp_path, monkeypatch):
     folder, key = ward
-    copies, convert = [], database.convert
-
-    def copy_before(_statement):
-        copies.append(tmp_path / f"killed-{len(copies)}")
-        shutil.copytree(folder, copies[-1])
-
-    def traced(connection, *others):
-        trace_statements(connection, copy_before)
-        try:
-            return convert(connection, *others)
-        finally:
-            trace_statements(connection, None)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(database, "convert", traced)
-        Library(folder, key, ManualClock(NOW)).close()
+    copies = copies_of_conversion(folder, tmp_path, monkeypatch, lambda: Library(folder, key, ManualClock(NOW)).close())
     assert len(copies) > 20
     numbers = [entry["number"] for entry in record["ward"]["corrections"]]
     for copy in copies[:: max(1, len(copies) // 12)] + copies[-1:]:
