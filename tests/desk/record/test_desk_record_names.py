@@ -120,6 +120,7 @@ def test_a_new_subject_gets_its_second_line_on_record(user, second_line):
     user.page.model.press()
     assert user.page.model.phase is RecordPhase.READY
     card.detail.setText("1956")
+    assert user.page.ready.stage.title.text().endswith("1956")
     notes = user.workspace.library.subject_notes
     assert notes.note_of(setup.subject.group_id) == SubjectNote()  # nothing is stored while a person types
     group_id, _ = recorded_as(user, "Übung 7")

@@ -1,6 +1,7 @@
 """What is visible of the Record page without scrolling, from the smallest supported window to a large one."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.capture.room_check import RoomFinding, RoomRating
@@ -12,6 +13,7 @@ from vbdesk.language import ENGLISH, available_languages, formats, language_of, 
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck, check_take
 
 SMALLEST = (896, 576)  # with the largest text, in a window of 1024x640
+LONG_NAME = "clinic-north.cohort-2026.participant-000184"
 SMALL, MIDDLE, LARGE = (960, 608), (1080, 768), (1720, 1048)  # a page in windows of 1024x640, 1280x800, 1920x1080
 
 
@@ -70,6 +72,59 @@ def test_the_subject_is_visible_in_the_smallest_window_with_the_largest_text(ope
     page.resize(896, 1000)
     qtbot.waitUntil(lambda: page.ready.speaker.width() > 3 * page.ready.speaker.height())
     assert page.ready.speaker.toolTip() == ""
+
+
+def show_prompt_alone(user):
+    """Show the part of a narrow page without the fields."""
+    user.page.activateWindow()
+    user.page.ready.parts.option("stage").setChecked(True)
+    user.waits_for(lambda: user.page.isActiveWindow() and not user.page.ready.setup.subject.isVisible())
+
+
+def test_no_key_goes_into_a_field_that_is_not_shown(open_page, qtbot, qapp):
+    Theme(Scheme.LIGHT, 2.0).install()
+    user = open_page(size=SMALLEST)
+    subject = user.page.ready.setup.subject
+    user.waits_for(lambda: user.page.model.setup.device is not None)
+    show_prompt_alone(user)
+    subject.setFocus()
+    assert not subject.hasFocus()
+    user.page.opened(None)  # as at each visit of the page
+    qtbot.waitUntil(lambda: wholly_visible(subject))
+    assert subject.hasFocus()
+    qtbot.keyClicks(qapp.focusWidget(), "ward4-0172")
+    assert user.page.model.setup.subject.group_id == "ward4-0172"
+
+
+def test_the_next_subject_is_entered_where_it_is_shown(open_page):
+    Theme(Scheme.LIGHT, 2.0).install()
+    user = open_page(size=SMALLEST)
+    subject = user.page.ready.setup.subject
+    user.enters_subject("ward4-0172")
+    show_prompt_alone(user)
+    user.records(16)
+    user.stops()
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(lambda: subject.isVisible() and subject.hasFocus())
+    assert subject.text() == ""
+
+
+@pytest.mark.parametrize(("size", "scale"), [(SMALLEST, 2.0), (SMALL, 1.0), (MIDDLE, 1.0), (LARGE, 1.0)])
+@pytest.mark.parametrize("part", ["setup", "stage"])
+def test_start_says_for_whom(open_page, qtbot, size, scale, part):
+    Theme(Scheme.LIGHT, scale).install()
+    user = open_page(size=size)
+    stage = user.page.ready.stage
+    assert stage.title.text() == "Start recording"
+    user.enters_subject("ward4-0172")
+    user.page.ready.parts.option(part).setChecked(True)
+    qtbot.waitUntil(lambda: wholly_visible(stage.title))
+    assert stage.title.text() == "Start recording ward4-0172"
+    assert stage.title.toolTip() == ""  # all of it can be read
+    assert stage.record.accessibleDescription() == "ward4-0172"
+    user.enters_subject(LONG_NAME)
+    qtbot.settle()
+    assert stage.title.text().endswith(LONG_NAME)
 
 
 def test_the_room_check_moves_nothing(open_page, qtbot):

@@ -110,7 +110,7 @@ class RecordPage(QWidget):
         elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
         if self._views.currentWidget() is self.ready:
-            self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
+            self.ready.enter_subject()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -257,7 +257,10 @@ class RecordPage(QWidget):
 
     def _show_view(self, view: QWidget) -> None:
         self._views.setCurrentWidget(view)
-        (self.ready.setup.subject if view is self.ready else self).setFocus(Qt.FocusReason.OtherFocusReason)
+        if view is self.ready:
+            self.ready.enter_subject()
+        else:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:

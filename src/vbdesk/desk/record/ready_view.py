@@ -68,7 +68,7 @@ class StageCard(Card):
         self.room = Banner()
         self.room.reserve(3)
         self.record = RoundButton(_("Start recording"), "mic", diameter=_RECORD, record=True)
-        self._title = Text(_("Start recording"), Role.DOOR_TITLE)
+        self.title = ElidedText("", Role.DOOR_TITLE, cut=Qt.TextElideMode.ElideMiddle)
         self._below = Text("", Role.BODY, "text2", wrap=True)
         self._lay_out()
         self._bind()
@@ -107,7 +107,7 @@ class StageCard(Card):
         texts = QVBoxLayout()
         texts.setSpacing(0)
         texts.addStretch(1)
-        texts.addWidget(self._title)
+        texts.addWidget(self.title)
         texts.addWidget(self._below)
         texts.addStretch(1)
         bar = QHBoxLayout()
@@ -207,9 +207,12 @@ class StageCard(Card):
 
     @Slot(object)
     def _show_ready(self, changed: object) -> None:
-        missing = self._model.setup.missing
+        setup, missing = self._model.setup, self._model.setup.missing
+        subject = setup.subject_name(setup.subject.group_id) if setup.subject.usable else ""
+        self.title.setText(_("Start recording {subject}", subject=subject) if subject else _("Start recording"))
+        self.record.setAccessibleDescription(subject)
         self.record.setEnabled(not missing)
-        begin = self._model.setup.form.protocol.begin.format(seconds=formats.number(COUNT_IN_S))
+        begin = setup.form.protocol.begin.format(seconds=formats.number(COUNT_IN_S))
         self._below.setText(missing or begin)
 
     @Slot(object)
@@ -317,8 +320,15 @@ class ReadyView(QWidget):
         self._cards.setDirection(down if narrow else across)
         self._cards.setStretch(0, 1 if narrow and self.parts.choice() == _SETUP else 0)
         self._cards.setStretch(1, 0 if narrow and self.parts.choice() == _SETUP else 1)
-        self.setup.setVisible(not narrow or self.parts.choice() == _SETUP)
+        shown = not narrow or self.parts.choice() == _SETUP
+        self.setup.setVisible(shown)
+        self.setup.setEnabled(shown)  # Qt gives the keyboard to hidden fields, but not to disabled ones
         self.stage.show_upper(not narrow or self.parts.choice() == _STAGE)
+
+    def enter_subject(self) -> None:
+        """Take the keyboard to the subject field, on the part of the page that shows it."""
+        self.parts.option(_SETUP).setChecked(True)
+        self.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(str)
     def _show_part(self, part: str) -> None:

@@ -282,6 +282,7 @@ class RecordSetupViewModel(QObject):
     def set_detail(self, text: str) -> None:
         """Set the second line of the subject, as typed."""
         self.detail = tidy(text)
+        self.subject_changed.emit(self.subject)
         self._tell_ready()
 
     def entered(self) -> EnteredSubject | None:
