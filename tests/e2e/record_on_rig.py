@@ -66,7 +66,7 @@ def by_keyboard(folder: Path, speech: Path) -> None:
     desk.hit("g")
     time.sleep(3)
     desk.look("keyboard-spectrogram")
-    desk.hit("r")
+    desk.hit("r", "Escape")  # calls the countdown off
     desk.wait("label", "This version is kept here")
     desk.hit("Return", "F9")
     desk.wait("push button", "Stop")

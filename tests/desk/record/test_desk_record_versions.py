@@ -12,7 +12,9 @@ from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.imports.speaker_comparison import SpeakerSimilarity
 from vbdesk.outbox.imports.take_check import Silence, TakeCheck, check_take
+from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -21,11 +23,39 @@ def records_twice(user):
     user.records(9)
     user.stops()
     user.presses(Qt.Key.Key_R)
-    user.waits_for_words("This version is kept here.")
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
+    user.waits_for(user.outbox)  # the first one is a version
     user.microphone.rewind()
-    user.records(20)
+    user.speaks(20)
     user.stops()
     user.waits_for(lambda: len(user.page.check.versions.tiles) == 2)
+
+
+def test_a_retake_takes_one_key(user):
+    user.enters_subject("ward4-0172")
+    user.records(9)
+    user.stops()
+    user.presses(Qt.Key.Key_R)
+    assert user.page.model.phase is RecordPhase.COUNTING_IN
+    assert user.page.live.isVisible()
+    assert user.page.model.metadata.group_id == "ward4-0172"
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
+    user.speaks(1)
+    user.stops()
+
+
+def test_a_retake_that_cannot_begin_goes_to_what_is_missing(user):
+    user.enters_subject("ward4-0172")
+    user.waits_for(lambda: user.page.model.setup.consent.status is not None)
+    user.records(9)
+    user.stops()
+    rules = ConsentRules(policy=ConsentPolicy.REQUIRED)
+    user.workspace.library.change_settings(consent=rules)
+    user.waits_for(lambda: user.workspace.sync.settings.consent == rules)
+    user.presses(Qt.Key.Key_R)
+    assert user.page.model.phase is RecordPhase.READY
+    assert user.page.focusWidget() is user.page.ready.setup.consent.tick
+    user.waits_for_words("This version is kept here.")
 
 
 def test_a_retake_stands_beside_the_version_before(user):

@@ -54,8 +54,8 @@ class TakeReviewViewModel(QObject):
         checked: (Review) the check is done.
         sent: (CheckSource) the user sent it to the outbox.
         kept: (CheckSource) the user keeps it here.
-        retaken: (CheckSource) the user wants to record it again.
-        set_aside: (str) library id of the recording that is to be recorded again.
+        retaken: (CheckSource) the user records it again; nothing is under review any more.
+        set_aside: a recording that is recorded again is stored as a version.
         undo_changed: `undo` offers something else.
         finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
@@ -69,7 +69,7 @@ class TakeReviewViewModel(QObject):
     sent = Signal(object)
     kept = Signal(object)
     retaken = Signal(object)
-    set_aside = Signal(str)
+    set_aside = Signal()
     undo_changed = Signal()
     finished = Signal()
     failed = Signal(str)
@@ -97,7 +97,7 @@ class TakeReviewViewModel(QObject):
 
     def review_take(self, take: Take, metadata: TakeMetadata) -> None:
         """Check a take that has just ended."""
-        metadata = replace(metadata, recorded_at=take.recorded_at, retake_of=self._retake_of(metadata.group_id))
+        metadata = replace(metadata, recorded_at=take.recorded_at, retake_of=self.version_before(metadata.group_id))
         self._begin(CheckSource(Origin.TAKE, str(take.path), metadata))
 
     def review_files(self, paths: list[Path], metadata: TakeMetadata) -> None:
@@ -156,14 +156,13 @@ class TakeReviewViewModel(QObject):
         self._next()
 
     def retake(self) -> None:
-        """Keep it as a version and record again."""
+        """Keep it as a version; `retaken` follows instead of `finished`."""
         source = self.source
         if source is None or source.origin is Origin.FILE or not source.open:
             return
         self._do(StoreTake(Decision.RETAKE, source, self.review))
         self._leave()
         self.retaken.emit(source)
-        self.finished.emit()
 
     def discard(self) -> None:
         """Move it to the trash, and offer to restore it. Imported files are not deleted."""
@@ -232,7 +231,8 @@ class TakeReviewViewModel(QObject):
         """How a subject is shown."""
         return self._library.subject_notes.shown(group_id)
 
-    def _retake_of(self, group_id: str) -> str | None:
+    def version_before(self, group_id: str) -> str | None:
+        """The recording that the next one of this subject is a version of; None if it is not a retake."""
         if self._instead_of is not None and self._instead_of[0] == group_id:
             return self._instead_of[1]
         return None
@@ -299,7 +299,7 @@ class TakeReviewViewModel(QObject):
         match outcome.command:
             case StoreTake(decision=Decision.RETAKE, source=source):
                 self._instead_of = source.metadata.group_id, str(found)
-                self.set_aside.emit(str(found))
+                self.set_aside.emit()
             case StoreTake(decision=Decision.DISCARD, source=source):
                 self._discarded.append(Discarded(source, (str(found),)))
                 self.undo_changed.emit()

@@ -162,7 +162,7 @@ class RecordPage(QWidget):
         review.sent.connect(self._on_sent)
         review.kept.connect(self._on_kept)
         review.retaken.connect(self._on_retaken)
-        review.set_aside.connect(self._on_set_aside)
+        review.set_aside.connect(self._offer_version)
         review.undo_changed.connect(self._on_undo_changed)
         review.failed.connect(self._show_failure)
         review.playback.failed.connect(self._on_playback_failed)
@@ -267,7 +267,10 @@ class RecordPage(QWidget):
         if phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING):
             self.banner.clear()
         if phase is RecordPhase.READY:
+            called_off = self._views.currentWidget() is self.live
             self._show_view(self.ready)
+            if called_off:
+                self._offer_version()
             self._tell_notice()
         elif phase is RecordPhase.ENDED:
             self._show_view(self.check)
@@ -330,11 +333,19 @@ class RecordPage(QWidget):
 
     @Slot(object)
     def _on_retaken(self, source: CheckSource) -> None:
+        """Record again at once, or go to what is missing."""
         self.model.setup.set_subject(source.metadata.group_id)
+        if self.model.setup.ready:
+            self.model.begin()
+        else:
+            self._on_review_finished()
+            self.ready.leave_subject()
 
-    @Slot(str)
-    def _on_set_aside(self, take_id: str) -> None:
-        if self.model.phase is RecordPhase.READY:
+    @Slot()
+    def _offer_version(self) -> None:
+        """Offer the version that a retake replaces, if the retake was called off or has not begun."""
+        take_id = self.review.version_before(self.model.setup.subject.group_id)
+        if take_id is not None and self.model.phase is RecordPhase.READY:
             sentence = _("This version is kept here. Record the next one.")
             self._say(Tone.INFO, sentence, NoticeAction(_("Back to it"), partial(self._back_to_version, take_id)))
 

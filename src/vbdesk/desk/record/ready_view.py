@@ -289,7 +289,7 @@ class ReadyView(QWidget):
         column.addLayout(self._cards, 1)
         self._setup_model = model.setup
         self.parts.chosen.connect(self._show_part)
-        self.setup.subject.returnPressed.connect(self._on_enter)
+        self.setup.subject.returnPressed.connect(self.leave_subject)
         self.setup.subject.focused.connect(self._show_sentence)
         model.setup.ready_changed.connect(self._show_sentence)
         model.setup.subject_changed.connect(self._show_sentence)
@@ -335,8 +335,8 @@ class ReadyView(QWidget):
         self._arrange()
 
     @Slot()
-    def _on_enter(self) -> None:
-        """Move from the subject field to the record button on Enter, or to the consent that is missing."""
+    def leave_subject(self) -> None:
+        """Move from the subject field to the record button, or to the consent that is missing."""
         if self._setup_model.ready:
             self._focus_record()
         elif self._setup_model.consent.missing:

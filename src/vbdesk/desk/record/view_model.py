@@ -161,8 +161,8 @@ class RecordViewModel(QObject):
             self.begin()
 
     def begin(self) -> None:
-        """Count in, then record."""
-        if self.phase is not RecordPhase.READY:
+        """Count in, then record; also straight after a review."""
+        if self.phase not in (RecordPhase.READY, RecordPhase.ENDED):
             return
         if not self.setup.ready:
             self.failed.emit(self.setup.missing)
