@@ -647,3 +647,19 @@ def test_the_desk_reaches_the_store_and_its_key_in_the_composition_root_alone():
     stores = re.compile(r"library\.store\b|\bStore\(")
     users = {path.parent.name for path in (SOURCES / "desk").rglob("*.py") if stores.search(path.read_text())}
     assert users == {"shell"}
+
+
+# Rule 14: properties that begin with `i` are set by their setter.
+
+
+def properties_with_i(tree: ast.Module) -> Iterator[str]:
+    """Properties beginning with `i` that are given to the constructor of a class of Qt."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and re.fullmatch(r"(?:\w+\.)*Q[A-Z]\w*", ast.unparse(call.func)):
+            yield from (keyword.arg for keyword in call.keywords if keyword.arg and keyword.arg.startswith("i"))
+
+
+def test_no_property_with_i_is_given_to_a_constructor_of_qt():
+    found = {short(path): list(properties_with_i(tree_of(path))) for path in DESK.rglob("*.py")}
+    assert {file: names for file, names in found.items() if names} == {}
+    assert list(properties_with_i(ast.parse("QTimer(self, singleShot=True, interval=5)"))) == ["interval"]

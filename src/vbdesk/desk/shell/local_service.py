@@ -68,7 +68,8 @@ class LocalServiceProcess(QObject):
         self._failures = 0
         self._encryption = LocalEncryption.UNKNOWN
         self._ending: LongLived | None = None
-        self._check_timer = QTimer(self, interval=_CHECK_INTERVAL_MS)
+        self._check_timer = QTimer(self)
+        self._check_timer.setInterval(_CHECK_INTERVAL_MS)
         self._check_timer.timeout.connect(self._look_after)
         self._retry_timer = QTimer(self, singleShot=True)
         self._retry_timer.timeout.connect(self.start)

@@ -75,9 +75,9 @@ class SmokeTest(QObject):
         self._checks_left = self._checks = max(1, round(1000 * timeout_s / _CHECK_INTERVAL_MS))
         self._steps = self._walk()
         self._step = _Step("window", desk.window.isVisible)
-        self._timer = QTimer(self, interval=_CHECK_INTERVAL_MS)
+        self._timer = QTimer(self)
         self._timer.timeout.connect(self._check)
-        self._timer.start()
+        self._timer.start(_CHECK_INTERVAL_MS)
         desk.window.closing.connect(self._stop)
 
     @Slot()
