@@ -81,7 +81,7 @@ def test_a_row_stacks_when_a_part_gets_longer_words(shown, qtbot):
 
 def test_a_stack_leaves_the_bar_below_a_list_the_lines_of_its_sentence(shown, qtbot):
     Theme(Scheme.LIGHT, 2.0).install()
-    bar = ActionBar([("a", "Hand over recordings", "send"), ("b", "Take in recordings", "import")])
+    bar = ActionBar([("a", "Hand over recordings", "send"), ("b", "Take in recordings", "import")], print)
     bar.show_actions(SENTENCE, {"a": "Hand over", "b": "Take in"})
     rows = QListWidget()
     rows.setMinimumHeight(200)

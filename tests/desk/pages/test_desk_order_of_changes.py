@@ -9,6 +9,7 @@ import pytest
 from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device
 from vbdesk.desk.account.profiles import RenameProfile
+from vbdesk.desk.outbox.commands import Pause
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
@@ -70,8 +71,8 @@ def test_a_withdrawal_comes_after_the_consent_it_withdraws(workspace, both_of):
 def test_the_queue_stays_paused_if_that_was_last(workspace, both_of):
     outbox = OutboxViewModel(workspace.flow)
     with both_of(workspace.library, "change_settings"):
-        outbox.actions.pause(False)
-        outbox.actions.pause(True)
+        outbox.actions.do(Pause(False))
+        outbox.actions.do(Pause(True))
     assert workspace.library.settings().paused
 
 

@@ -13,11 +13,7 @@ from vbdesk.desk.outbox.commands import (
     AcceptCopy,
     ChangeEach,
     MoveToTrash,
-    Pause,
     Remove,
-    RestoreFromTrash,
-    SendAllNow,
-    SetTime,
     Step,
     TakeBack,
 )
@@ -35,7 +31,15 @@ ABOUT_SELECTION = "selection"  # topic of questions that end when other recordin
 
 _S = OutboxState
 
-_SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
+STEPS = {
+    RowAction.SEND: Step.QUEUE,
+    RowAction.SEND_NOW: Step.SEND_NOW,
+    RowAction.RETRY: Step.RETRY,
+    RowAction.CANCEL: Step.CANCEL,
+}
+"""The actions of a row that nobody has to confirm."""
+
+_SENDING = STEPS.keys() - {RowAction.CANCEL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Selection:
     """The selected recordings, grouped by the actions that apply.
 
     Attributes:
-        send: on hold, ended without a result, or waiting for the user.
+        send: on hold, ended without a result, or waiting for the user; each with the step that sends it.
         search: the service may have them, and can be asked again.
         cancel: queued and not sent yet.
         hand_over: can be exported in a bundle for another computer.
@@ -57,7 +61,7 @@ class Selection:
     """
 
     chosen: tuple[str, ...] = ()
-    send: tuple[str, ...] = ()
+    send: tuple[tuple[str, Step], ...] = ()
     search: tuple[str, ...] = ()
     cancel: tuple[str, ...] = ()
     hand_over: tuple[str, ...] = ()
@@ -84,9 +88,10 @@ def selection_of(items: Iterable[RecordingItem], context: RowContext) -> Selecti
     def keys(fits: Callable[[RecordingItem], bool]) -> tuple[str, ...]:
         return tuple(item.take_id for item in chosen if fits(item))
 
+    actions = [(item.take_id, row_action(item, context)) for item in chosen]
     return Selection(
         chosen=keys(lambda item: True),
-        send=keys(lambda item: row_action(item, context) in _SENDING),
+        send=tuple((take_id, STEPS[action]) for take_id, action in actions if action in _SENDING),
         search=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
         hand_over=keys(lambda item: item.state is _S.WAITING or (item.state is _S.UPLOADING and not item.asked)),
@@ -158,27 +163,9 @@ class OutboxActions(QObject):
         if self._erasures is not None:
             self._erasures.failed.connect(self._on_not_confirmed)
 
-    def send(self, items: Iterable[RecordingItem], context: RowContext) -> None:
-        """Send recordings, in the way that each needs."""
-        ways = {RowAction.SEND: Step.QUEUE, RowAction.SEND_NOW: Step.SEND_NOW, RowAction.RETRY: Step.RETRY}
-        actions = ((item.take_id, row_action(item, context)) for item in items)
-        self._do(ChangeEach(tuple((take_id, ways[action]) for take_id, action in actions if action in ways)))
-
-    def cancel(self, take_ids: Iterable[str]) -> None:
-        """Remove recordings from the upload queue and keep them."""
-        self._do(ChangeEach(tuple((take_id, Step.CANCEL) for take_id in take_ids)))
-
-    def take_back(self, take_ids: Iterable[str]) -> None:
-        """Let this computer send recordings that were exported for another."""
-        self._do(TakeBack(tuple(take_ids)))
-
-    def send_all_now(self) -> None:
-        """Send everything that waits for the user or for another network."""
-        self._do(SendAllNow())
-
-    def pause(self, paused: bool) -> None:
-        """Pause or resume sending."""
-        self._do(Pause(paused))
+    def do(self, command: Command) -> None:
+        """Give a command, and say what became of it."""
+        self._flow.commands.do(command).ended.connect(self._on_ended)
 
     def ask_to_accept_copy(self) -> None:
         """Ask whether to accept the list after an older copy was restored or the list was changed."""
@@ -186,7 +173,7 @@ class OutboxActions(QObject):
             "Go on with this list? Recordings that are missing from it stay missing. Subjects that were erased since "
             "an older copy was made are in it again: erase them again. The audit log keeps that you accepted it."
         )
-        accept = NoticeAction(_("Accept this list"), partial(self._do, AcceptCopy()))
+        accept = NoticeAction(_("Accept this list"), partial(self.do, AcceptCopy()))
         self.noticed.emit(Notice(Tone.WARN, question, (accept,)))
 
     def delete(self, choice: Selection) -> None:
@@ -199,7 +186,7 @@ class OutboxActions(QObject):
         elif take_ids != choice.undoable:
             self._ask(
                 self._question(len(take_ids)),
-                (_("Delete for good"), partial(self._do, Remove(take_ids, ErasureScope.EVERYTHING))),
+                (_("Delete for good"), partial(self.do, Remove(take_ids, ErasureScope.EVERYTHING))),
             )
         elif self._erasures is not None and choice.with_result == take_ids:
             self._ask(
@@ -207,27 +194,23 @@ class OutboxActions(QObject):
                     "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
                     "on this computer, and the result stays. Everything: it goes to the trash first."
                 ),
-                (_("Everything"), partial(self._do, MoveToTrash(take_ids))),
-                (_("The sound only"), partial(self._do, Remove(take_ids, ErasureScope.SOUND))),
+                (_("Everything"), partial(self.do, MoveToTrash(take_ids))),
+                (_("The sound only"), partial(self.do, Remove(take_ids, ErasureScope.SOUND))),
             )
         else:
-            self._do(MoveToTrash(take_ids))
+            self.do(MoveToTrash(take_ids))
 
     def forget_undo(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
         self._screen.drop(UndoableRead)
         self.undo_changed.emit(None)
 
-    def restore(self, take_ids: Iterable[str]) -> None:
-        """Restore recordings from the trash."""
-        self._do(RestoreFromTrash(tuple(take_ids)))
-
     def ask_to_destroy(self, take_ids: Collection[str]) -> None:
         """Ask before recordings in the trash are destroyed."""
         if take_ids:
             self._ask(
                 self._question(len(take_ids)),
-                (_("Destroy now"), partial(self._do, Remove(tuple(take_ids), ErasureScope.EVERYTHING))),
+                (_("Destroy now"), partial(self.do, Remove(tuple(take_ids), ErasureScope.EVERYTHING))),
             )
 
     def ask_for_time(self, item: RecordingItem) -> None:
@@ -247,10 +230,6 @@ class OutboxActions(QObject):
             )
         )
 
-    def search(self, take_ids: Iterable[str]) -> None:
-        """Search the service again for recordings that it may have."""
-        self._do(ChangeEach(tuple((take_id, Step.RETRY) for take_id in take_ids)))
-
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
         subject = self._flow.context.library.subject_notes.shown(item.group_id).text
@@ -259,15 +238,7 @@ class OutboxActions(QObject):
             "second time. The recording is kept here in any case.",
             subject=subject,
         )
-        self._ask(question, (_("Send again"), partial(self._do, ChangeEach(((item.take_id, Step.SEND_AGAIN),)))))
-
-    def decide_time(self, take_id: str, moment: datetime | None) -> None:
-        """Send a recording with this time; with its present time if None."""
-        self._do(ChangeEach(((take_id, Step.KEEP_TIME),)) if moment is None else SetTime(take_id, moment))
-
-    def restore_time(self, take_id: str) -> None:
-        """Send a recording with its time before the correction."""
-        self._do(ChangeEach(((take_id, Step.RESTORE_TIME),)))
+        self._ask(question, (_("Send again"), partial(self.do, ChangeEach.alike(Step.SEND_AGAIN, [item.take_id]))))
 
     def _undo(self, deletion: Deletion) -> Notice:
         sentence = ngettext(
@@ -276,11 +247,9 @@ class OutboxActions(QObject):
             len(deletion.take_ids),
             days=deletion.days,
         )
-        action = NoticeAction(_("Undo"), partial(self._do, RestoreFromTrash(deletion.take_ids)), stays=True)
+        restore = ChangeEach.alike(Step.RESTORE, deletion.take_ids)
+        action = NoticeAction(_("Undo"), partial(self.do, restore), stays=True)
         return Notice(Tone.INFO, sentence, (action, close_action()), closed=self.forget_undo)
-
-    def _do(self, command: Command) -> None:
-        self._flow.commands.do(command).ended.connect(self._on_ended)
 
     def _question(self, count: int) -> str:
         return _question(count) if self._erasures is None else _question_of_all(count)

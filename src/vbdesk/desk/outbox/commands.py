@@ -1,5 +1,6 @@
 """What the Outbox changes, as commands that name recordings by id."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -37,8 +38,19 @@ class ChangeEach(Command):
 
     steps: tuple[tuple[str, Step], ...]
 
+    @classmethod
+    def alike(cls, step: Step, take_ids: Iterable[str]) -> "ChangeEach":
+        """Take the same step with each."""
+        return cls(tuple((take_id, step) for take_id in take_ids))
+
     def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        return Done(_each_in_turn(context.library, self.steps), _TOUCHED)
+        refusals = []
+        for take_id, step in self.steps:
+            try:
+                _STEPS[step](context.library, take_id)
+            except (NotAllowed, UnknownTake) as refusal:
+                refusals.append(joined(refusal))
+        return Done(_sentence(refusals, len(self.steps)), _TOUCHED)
 
 
 @dataclass(frozen=True)
@@ -109,17 +121,6 @@ class MoveToTrash(Command):
 
 
 @dataclass(frozen=True)
-class RestoreFromTrash(Command):
-    """Restore recordings from the trash."""
-
-    take_ids: tuple[str, ...]
-
-    def do(self, context: DeskContext, task: TaskContext) -> Done:  # noqa: D102
-        steps = tuple((take_id, Step.RESTORE) for take_id in self.take_ids)
-        return Done(_each_in_turn(context.library, steps), _TOUCHED)
-
-
-@dataclass(frozen=True)
 class Remove(Command):
     """Destroy recordings, or their sound alone; finds what the service on this computer still has."""
 
@@ -137,45 +138,27 @@ class Remove(Command):
         return Done(touched=_TOUCHED, found=RemovedHere(self.what, self.take_ids, at_service))
 
 
-def _take_step(library: Library, take_id: str, step: Step) -> None:
-    match step:
-        case Step.QUEUE:
-            library.queue(take_id)
-        case Step.SEND_NOW:
-            library.send_now([take_id])
-        case Step.RETRY:
-            library.retry(take_id)
-        case Step.CANCEL:
-            library.cancel(take_id)
-        case Step.SEND_AGAIN:
-            library.send_again(take_id)
-        case Step.RESTORE_TIME:
-            library.restore_recorded_at(take_id)
-            _let_go(library, take_id)
-        case Step.KEEP_TIME:
-            library.confirm_recorded_at(take_id)
-            _let_go(library, take_id)
-        case Step.RESTORE:
-            library.trash.restore(take_id)
-
-
-def _each_in_turn(library: Library, steps: tuple[tuple[str, Step], ...]) -> Message:
-    """Take every step; failures are reported at the end and do not stop the others."""
-    refusals = []
-    for take_id, step in steps:
-        try:
-            _take_step(library, take_id, step)
-        except (NotAllowed, UnknownTake) as refusal:
-            refusals.append(joined(refusal))
-    if len(steps) > 1 and refusals:
+def _sentence(refusals: list[Message], count: int) -> Message:
+    """What could not be done of `count` steps."""
+    if count > 1 and refusals:
         sentence = plural_message(
             "{count:,} of {all:,} could not be changed.",
             "{count:,} of {all:,} could not be changed.",
             len(refusals),
-            all=len(steps),
+            all=count,
         )
         return joined(sentence, refusals[0])
     return refusals[0] if refusals else joined("")
+
+
+def _restore_time(library: Library, take_id: str) -> None:
+    library.restore_recorded_at(take_id)
+    _let_go(library, take_id)
+
+
+def _keep_time(library: Library, take_id: str) -> None:
+    library.confirm_recorded_at(take_id)
+    _let_go(library, take_id)
 
 
 def _let_go(library: Library, take_id: str) -> None:
@@ -183,3 +166,15 @@ def _let_go(library: Library, take_id: str) -> None:
         library.queue(take_id)
     else:
         library.retry(take_id)
+
+
+_STEPS: dict[Step, Callable[[Library, str], None]] = {
+    Step.QUEUE: Library.queue,
+    Step.SEND_NOW: lambda library, take_id: library.send_now([take_id]),
+    Step.RETRY: Library.retry,
+    Step.CANCEL: Library.cancel,
+    Step.SEND_AGAIN: Library.send_again,
+    Step.RESTORE_TIME: _restore_time,
+    Step.KEEP_TIME: _keep_time,
+    Step.RESTORE: lambda library, take_id: library.trash.restore(take_id),
+}

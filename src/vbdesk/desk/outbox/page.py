@@ -11,6 +11,7 @@ from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.outbox.actions import ABOUT_SELECTION, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
+from vbdesk.desk.outbox.commands import ChangeEach, Step, TakeBack
 from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import ACTION_TEXTS, Show
 from vbdesk.desk.outbox.sorting import Figures
@@ -103,7 +104,7 @@ class OutboxPage(QWidget):
             narrow=self._widths(_NARROW_WIDTHS),
             choosable=True,
         )
-        self.bar = ActionBar([(key, _(text), icon) for key, text, icon in _DEEDS])
+        self.bar = ActionBar([(key, _(text), icon) for key, text, icon in _DEEDS], self._perform)
         self._choice = Selection()
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_(_READING))
@@ -139,7 +140,6 @@ class OutboxPage(QWidget):
         self.list.chosen_changed.connect(self._on_chosen)
         self.list.chosen_changed.connect(self._withdraw_question)
         self.list.delete_wanted.connect(self._delete)
-        self.bar.acted.connect(self._perform_on_selection)
         view_model.corrections.changed.connect(self._on_correction_done)
         view_model.corrections.refused.connect(self._on_correction_refused)
         view_model.actions.noticed.connect(self.notice.show_notice)
@@ -322,23 +322,23 @@ class OutboxPage(QWidget):
         self.bar.show_actions(ngettext("{count:,} recording chosen", "{count:,} recordings chosen", count), names)
 
     @Slot(str)
-    def _perform_on_selection(self, action: str) -> None:
+    def _perform(self, action: str) -> None:
         match action:
             case "send":
-                self.view_model.send(self._choice.send)
+                self.view_model.actions.do(ChangeEach(self._choice.send))
             case "look":
-                self.view_model.actions.search(self._choice.search)
+                self.view_model.actions.do(ChangeEach.alike(Step.RETRY, self._choice.search))
             case "cancel":
-                self.view_model.actions.cancel(self._choice.cancel)
+                self.view_model.actions.do(ChangeEach.alike(Step.CANCEL, self._choice.cancel))
             case "take-back":
-                self.view_model.actions.take_back(self._choice.take_back)
+                self.view_model.actions.do(TakeBack(self._choice.take_back))
             case "delete":
                 self._delete()
             case "correct":
                 self.correction_card.opened.connect(self._on_correction_asked, Qt.ConnectionType.UniqueConnection)
                 self.view_model.correct(self._choice.correct[0])
             case "restore":
-                self.view_model.actions.restore(self._choice.restore)
+                self.view_model.actions.do(ChangeEach.alike(Step.RESTORE, self._choice.restore))
             case "destroy":
                 self.view_model.actions.ask_to_destroy(self._choice.destroy)
             case "hand-over":

@@ -3,7 +3,9 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from vbdesk.desk.flow.commands import Command
 from vbdesk.desk.outbox.actions import OutboxActions, TimeQuestion
+from vbdesk.desk.outbox.commands import ChangeEach, SetTime, Step
 from vbdesk.desk.ui.buttons import primary_button, quiet_button
 from vbdesk.desk.ui.card import Card, foot_row, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField
@@ -94,19 +96,17 @@ class TimeCard(QWidget):
         question = self._question
         if question is None:
             return
-        moment = None
+        command: Command = ChangeEach.alike(Step.KEEP_TIME, [question.take_id])
         match self.choice.choice():
             case "original":
-                self._actions.restore_time(question.take_id)
-                self.left.emit()
-                return
-            case "suggested":
-                moment = question.suggested
+                command = ChangeEach.alike(Step.RESTORE_TIME, [question.take_id])
+            case "suggested" if question.suggested is not None:
+                command = SetTime(question.take_id, question.suggested)
             case "entered":
                 try:
-                    moment = read_entered(self.time.text())
+                    command = SetTime(question.take_id, read_entered(self.time.text()))
                 except ValueError as error:
                     self.time_field.set_fault(translated(error))
                     return
-        self._actions.decide_time(question.take_id, moment)
+        self._actions.do(command)
         self.left.emit()

@@ -9,8 +9,9 @@ from vbdesk.desk.flow.commands import Work
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure
 from vbdesk.desk.flow.topics import Changed
-from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
+from vbdesk.desk.outbox.actions import STEPS, OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction
+from vbdesk.desk.outbox.commands import ChangeEach, Pause, SendAllNow, Step, TakeBack
 from vbdesk.desk.outbox.reads import OutboxData, OutboxRead, TrashRead
 from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures
@@ -127,23 +128,15 @@ class OutboxViewModel(QObject):
         """Number of recordings that can be exported."""
         return self.figures.waiting
 
-    def send(self, keys: Iterable[str]) -> None:
-        """Send these recordings."""
-        self.actions.send(self._items(keys), self._row_context())
-
     def perform(self, key: str) -> None:
         """Run the action of a row."""
         if self._show is Show.TRASH:
-            self.actions.restore([key])
+            self.actions.do(ChangeEach.alike(Step.RESTORE, [key]))
             return
         row = self.rows.get(key)
         match row.action if row else RowAction.NONE:
-            case RowAction.CANCEL:
-                self.actions.cancel([key])
-            case RowAction.SEND | RowAction.SEND_NOW | RowAction.RETRY:
-                self.send([key])
             case RowAction.TAKE_BACK:
-                self.actions.take_back([key])
+                self.actions.do(TakeBack((key,)))
             case RowAction.CORRECT if row is not None:
                 self.actions.ask_for_time(row.item)
             case RowAction.DECIDE if row is not None:
@@ -154,6 +147,8 @@ class OutboxViewModel(QObject):
                 self._navigator.open("account")
             case RowAction.OPEN:
                 self.open(key)
+            case action if action in STEPS:
+                self.actions.do(ChangeEach.alike(STEPS[action], [key]))
 
     def open(self, key: str) -> bool:
         """Show a recording's result, or its check while it is on hold; False if there is nothing to show."""
@@ -184,11 +179,11 @@ class OutboxViewModel(QObject):
             case BannerAction.LOG_IN:
                 self.flow.context.connection.open_login_page()
             case BannerAction.PAUSE:
-                self.actions.pause(True)
+                self.actions.do(Pause(True))
             case BannerAction.GO_ON:
-                self.actions.pause(False)
+                self.actions.do(Pause(False))
             case BannerAction.SEND_NOW:
-                self.actions.send_all_now()
+                self.actions.do(SendAllNow())
             case BannerAction.ACCEPT_COPY:
                 self.actions.ask_to_accept_copy()
 

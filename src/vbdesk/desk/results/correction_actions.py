@@ -233,23 +233,25 @@ class CorrectionActions(QObject):
         """Find out what can be done about a recording, and ask."""
         self._screen.show(CorrectionRead(recording))
 
-    def do(self, change: CorrectionChoice, reason: str, group_id: str = "") -> None:
+    @Slot(str, str, str)
+    def do(self, change: str, reason: str, group_id: str = "") -> None:
         """Do one of the changes that were asked about.
 
         Args:
-            change: which.
+            change: which `CorrectionChoice`.
             reason: key of the reason; empty for putting back, which follows from the change that it undoes.
             group_id: the other subject of a move, by id or alias.
         """
         question = self._screen.of(CorrectionRead).value
         if question is not None:
-            self._do(question.answer(change, reason, group_id.strip()))
+            command = question.answer(CorrectionChoice(change), reason, group_id.strip())
+            self._screen.do(command).ended.connect(self._on_ended)
 
     def forget(self) -> None:
         """The page is left: nothing is asked any more."""
         self._screen.clear()
 
-    def _do(self, command: CorrectionCommand) -> None:
+    def _undo(self, command: CorrectionCommand) -> None:
         self._screen.do(command).ended.connect(self._on_ended)
 
     @Slot()
@@ -271,7 +273,7 @@ class CorrectionActions(QObject):
             self.refused.emit(_refusal(outcome.failure))
             return
         undo = outcome.done.undo
-        undo_it = partial(self._do, undo) if isinstance(undo, CorrectionCommand) else None
+        undo_it = partial(self._undo, undo) if isinstance(undo, CorrectionCommand) else None
         self.changed.emit(CorrectionDone(outcome.command.title, outcome.sentence, undo_it))
 
 

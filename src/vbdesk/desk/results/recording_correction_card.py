@@ -19,8 +19,7 @@ class RecordingCorrectionCard(CorrectionCard):
         super().__init__(
             [change.value for change in CorrectionChoice], CorrectionChoice.MOVE.value, CorrectionChoice.PUT_BACK.value
         )
-        self._actions = actions
-        self.wanted.connect(self._do)
+        self.wanted.connect(actions.do)
         actions.asked.connect(self._ask)
         actions.answered.connect(self.left)
         actions.refused.connect(self.refuse)
@@ -31,7 +30,3 @@ class RecordingCorrectionCard(CorrectionCard):
         sentences = {change.value: text for change, text in question.sentences.items()}
         self.begin(question.title, offered, sentences, question.reasons, question.subjects)
         self.opened.emit()
-
-    @Slot(str, str, str)
-    def _do(self, change: str, reason: str, group_id: str) -> None:
-        self._actions.do(CorrectionChoice(change), reason, group_id)

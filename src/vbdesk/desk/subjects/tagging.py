@@ -30,8 +30,7 @@ class TagMany(QStackedWidget):
     def __init__(self) -> None:
         super().__init__()
         self._keys: tuple[str, ...] = ()
-        self.bar = ActionBar(((_TAG, _("Tags"), "tag"), (_NONE, _("Choose none"), "")))
-        self.bar.acted.connect(self._on_acted)
+        self.bar = ActionBar(((_TAG, _("Tags"), "tag"), (_NONE, _("Choose none"), "")), self._perform)
         self.tags = TagsField(_("Enter makes a tag"))
         self.tags.setAccessibleName(_("Tags for all chosen subjects"))
         self.add_button = secondary_button(_("Add to all"), size=ButtonSize.ROW)
@@ -63,7 +62,7 @@ class TagMany(QStackedWidget):
         self.bar.show_actions(text, {_TAG: _("Tags of the chosen subjects"), _NONE: _("Choose no subject")})
 
     @Slot(str)
-    def _on_acted(self, action: str) -> None:
+    def _perform(self, action: str) -> None:
         if action == _TAG:
             self.tags.set_tags(())
             self.setCurrentIndex(1)

@@ -1,8 +1,8 @@
 """The bar below a list with selectable rows: how many are selected, and the actions for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
@@ -15,16 +15,10 @@ _TEXT_WIDTH = 240  # at 100 % text
 
 
 class ActionBar(QWidget):
-    """A sentence at the left; buttons that apply at the right, or below it in narrow windows.
+    """A sentence at the left; buttons that apply at the right, or below it in narrow windows."""
 
-    Signals:
-        acted: (str) key of the button that was pressed.
-    """
-
-    acted = Signal(str)
-
-    def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
-        """Make a button for each of `actions`: (key, text, icon)."""
+    def __init__(self, actions: Sequence[tuple[str, str, str]], perform: Callable[[str], None]) -> None:
+        """Make a button for each of `actions`: (key, text, icon); one that is pressed calls `perform` with its key."""
         super().__init__()
         self._text = Text("", Role.LABEL, "text2", wrap=True)
         sentence = QHBoxLayout()
@@ -32,8 +26,7 @@ class ActionBar(QWidget):
         self._buttons: dict[str, Button] = {}
         for key, text, icon in actions:
             button = Button(text, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
-            button.setProperty("action", key)
-            button.clicked.connect(self._on_clicked)
+            button.clicked.connect(partial(perform, key))
             self._buttons[key] = button
         row = PageHeader(sentence, *self._buttons.values(), texts_width=_TEXT_WIDTH)
         row.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
@@ -55,9 +48,3 @@ class ActionBar(QWidget):
     def text(self) -> str:
         """The sentence at the left."""
         return self._text.text()
-
-    @Slot()
-    def _on_clicked(self) -> None:
-        sender = self.sender()
-        if isinstance(sender, Button):
-            self.acted.emit(str(sender.property("action")))

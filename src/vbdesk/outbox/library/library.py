@@ -60,6 +60,7 @@ from vbdesk.privacy import make_private
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
 
+_STOPPED = frozenset({OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION})
 _WITHDRAWN = N_(
     "This subject has withdrawn consent, so the recording was not sent. The service may have it already; it is "
     "searched there first if you try again."
@@ -233,14 +234,31 @@ class Library(RecordingList):
     def _with_language(self, metadata: TakeMetadata) -> TakeMetadata:
         return with_language_of_subject(metadata, self.subject_notes.note_of(metadata.group_id).spoken)
 
-    def queue(self, take_id: str) -> None:
-        """Put a `checked` recording into the queue. Raises NotAllowed in any other state, and without consent."""
-        self._send(take_id, {OutboxState.CHECKED}, message("Only a checked recording can be sent."))
+    def queue(self, take_id: str, *, again: bool = False) -> None:
+        """Put a `checked` recording into the queue, or `again` one that has failed, timed out or needs attention.
+
+        Raises:
+            NotAllowed: it is in another state, or the consent is missing.
+        """
+        with self.store.changing():
+            item = self.store.get(take_id)
+            if item.state not in (_STOPPED if again else {OutboxState.CHECKED}) or item.fault is not None:
+                other = message("This recording does not need another try.")
+                raise NotAllowed(item.fault or (other if again else message("Only a checked recording can be sent.")))
+            self._check_consent(item.group_id, item.recorded_at)
+            if self.store.asked(take_id):  # search for the lost answer first
+                self.store.restart_event(take_id)
+            else:
+                self.store.add_event(take_id, SEND)
+            if item.job_id is not None:  # its submission has become a job: this is another one
+                self._raise_attempt(item)
+            self.store.update(take_id, {"job_id": None})
+            self.store.move(take_id, OutboxState.WAITING)
+            self.store.note(AuditAction.QUEUED, take_id)
 
     def retry(self, take_id: str) -> None:
         """Retry a recording that failed, timed out or needs attention. Raises NotAllowed in any other state."""
-        stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
-        self._send(take_id, stopped, message("This recording does not need another try."))
+        self.queue(take_id, again=True)
 
     def send_again(self, take_id: str) -> None:
         """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
@@ -569,22 +587,6 @@ class Library(RecordingList):
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change, in the thread that made it; returns a function that stops it."""
         return self.store.subscribe(callback)
-
-    def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
-        with self.store.changing():
-            item = self.store.get(take_id)
-            if item.state not in allowed or item.fault is not None:
-                raise NotAllowed(item.fault or refusal)
-            self._check_consent(item.group_id, item.recorded_at)
-            if self.store.asked(take_id):  # search for the lost answer first
-                self.store.restart_event(take_id)
-            else:
-                self.store.add_event(take_id, SEND)
-            if item.job_id is not None:  # its submission has become a job: this is another one
-                self._raise_attempt(item)
-            self.store.update(take_id, {"job_id": None})
-            self.store.move(take_id, OutboxState.WAITING)
-            self.store.note(AuditAction.QUEUED, take_id)
 
     def _raise_attempt(self, item: RecordingItem) -> None:
         self.store.store_details(item.take_id, replace(metadata_of(item), attempt=item.attempt + 1))
