@@ -89,6 +89,28 @@ def test_a_wrong_key_is_said_so_and_nothing_is_saved(qtbot, open_page, ports):
     assert ProfileStore(ports.config_dir).all() == []
 
 
+def test_continue_finds_a_wrong_key(qtbot, open_page, ports):
+    page = open_page(ports)
+    type_service(page, key="wrong-key")
+    page.go_on.click()
+    qtbot.waitUntil(page.banner.isVisible)
+    assert "API key" in page.banner.text()
+    assert ProfileStore(ports.config_dir).all() == []
+    page.key.setText("right-key")
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.go_on.click()
+    assert ports.keyring.get(opened.args[0].api_key_name) == "right-key"
+
+
+def test_continue_goes_on_without_a_network(qtbot, open_page, ports, network):
+    network.up = False
+    page = open_page(ports)
+    type_service(page)
+    with qtbot.waitSignal(page._model.opened) as opened:
+        page.go_on.click()
+    assert ports.keyring.get(opened.args[0].api_key_name) == "right-key"
+
+
 def test_continue_waits_for_all_three_fields(open_page, ports):
     page = open_page(ports)
     assert not page.go_on.isEnabled()

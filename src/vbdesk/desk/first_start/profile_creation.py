@@ -1,10 +1,12 @@
 """Creation of profiles: blocking operations of the first start."""
 
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vbdesk.client import Credentials
+from vbdesk.client import ClientError, Credentials
+from vbdesk.client.errors import Unauthorized
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.flow.commands import Command, Done
 from vbdesk.desk.flow.context import ProgramContext
@@ -22,6 +24,8 @@ from vbdesk.outbox.profiles.profiles import (
 )
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 from vbdesk.privacy import make_private
+
+log = logging.getLogger(__name__)
 
 Secrets = Literal["keyring", "session", "passphrase"]
 _PROBE = "probe"
@@ -140,14 +144,24 @@ class MakeLocalProfile(Command):
 
 @dataclass(frozen=True)
 class MakeServiceProfile(Command):
-    """Make a profile for a service. Finds it."""
+    """Make a profile for a service, unless that refuses account or key; one that cannot be reached is asked later.
+
+    Finds the profile.
+    """
 
     address: ServiceAddress
     secrets: Secrets
     beside = True
 
     def do(self, context: ProgramContext, task: TaskContext) -> Done:  # noqa: D102
-        return Done(found=Setup(context.ports).make_service(self.address, self.secrets))
+        setup = Setup(context.ports)
+        try:
+            setup.test(self.address)
+        except Unauthorized:
+            raise
+        except ClientError:
+            log.info("The service did not answer at the setup of a profile")
+        return Done(found=setup.make_service(self.address, self.secrets))
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class FirstStartViewModel(QObject):
 
     def use_service(self) -> None:
         """Make a profile for a service."""
-        self._start(MakeServiceProfile(self._address, self._secrets), _("Saving the key …"))
+        self._start(MakeServiceProfile(self._address, self._secrets), _("Asking the service …"))
 
     def use_session_only(self) -> None:
         """Keep keys until the program ends, and make the profile of a service."""
