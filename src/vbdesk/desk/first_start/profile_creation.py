@@ -1,6 +1,5 @@
 """Creation of profiles: blocking operations of the first start."""
 
-import logging
 import time
 from dataclasses import dataclass, field
 from typing import Literal
@@ -24,8 +23,6 @@ from vbdesk.outbox.profiles.profiles import (
 )
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 from vbdesk.privacy import make_private
-
-log = logging.getLogger(__name__)
 
 Secrets = Literal["keyring", "session", "passphrase"]
 _PROBE = "probe"
@@ -157,10 +154,9 @@ class MakeServiceProfile(Command):
         setup = Setup(context.ports)
         try:
             setup.test(self.address)
-        except Unauthorized:
-            raise
-        except ClientError:
-            log.info("The service did not answer at the setup of a profile")
+        except ClientError as error:
+            if isinstance(error, Unauthorized):
+                raise
         return Done(found=setup.make_service(self.address, self.secrets))
 
 
