@@ -6,7 +6,7 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.flow.context import DeskContext
-from vbdesk.desk.subject_data.consent_text import consent_text, kind_text, noted_text
+from vbdesk.desk.subject_data.consent_text import consent_text, kind_text, no_consent_text, noted_text
 from vbdesk.desk.ui.time_text import local_time_of_day
 from vbdesk.language import _, current
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
@@ -95,6 +95,16 @@ class ConsentViewModel(QObject):
         if self.status is not None and self.status.kind is not None:
             return _("Consent: {kind}", kind=kind_text(self.status.kind))
         return _("Consent given")
+
+    def summary(self) -> str:
+        """The consent of a recording that runs; empty if the profile asks for none, or while it is being read."""
+        if self.rules.policy is ConsentPolicy.OFF:
+            return ""
+        if self.ticked_at is not None:
+            return _("Consent: {kind}", kind=kind_text(self.kind))
+        if self.status is None:
+            return ""
+        return self.text() if self.in_force else no_consent_text()
 
     def caption(self) -> str:
         """What to do, or until when it is valid."""

@@ -6,12 +6,14 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from vbdesk.capture.meter import InputLevels
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import _, formats
 
 _CELLS = 60
-_FLOOR_DBFS = -60.0
+_COMPACT_WIDTH, _COMPACT_CELLS = 90, 30
+_FLOOR_DBFS, _SILENT_DBFS = -60.0, -90.0
 _WARN_DBFS, _FAIL_DBFS = -12.0, -3.0
 _TICKS = (-60, -48, -36, -24, -12, 0)
 
@@ -19,14 +21,23 @@ _TICKS = (-60, -48, -36, -24, -12, 0)
 class LevelMeterBar(QWidget):
     """Levels in dBFS; None where there is nothing to show."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compact: bool = False) -> None:
+        """Make it; `compact` shows level and peak only, without a scale."""
         self._theme = app_theme()
         super().__init__()
+        self._compact = compact
         self._level: float | None = None
         self._peak: float | None = None
         self._floor: float | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(_("Input level"))
+
+    def show_input(self, levels: InputLevels) -> None:
+        """Show a reading of the microphone."""
+        if levels.held_peak_dbfs < _SILENT_DBFS:
+            self.show_levels(None, None, None)
+        else:
+            self.show_levels(levels.rms_dbfs, levels.held_peak_dbfs, levels.noise_floor_dbfs)
 
     def show_levels(self, level: float | None, peak: float | None, floor: float | None) -> None:
         """Show the level now, the held peak and the noise floor."""
@@ -38,28 +49,31 @@ class LevelMeterBar(QWidget):
             self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, self._theme.px(44))
+        px = self._theme.px
+        return QSize(px(_COMPACT_WIDTH), px(24)) if self._compact else QSize(300, px(44))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
         px = self._theme.px
-        cells = QRectF(0, px(10), self.width(), px(14))
-        step = cells.width() / _CELLS
-        for cell in range(_CELLS):
-            dbfs = _FLOOR_DBFS + cell
+        cells = QRectF(0, px(5 if self._compact else 10), self.width(), px(14))
+        count = _COMPACT_CELLS if self._compact else _CELLS
+        step = cells.width() / count
+        for cell in range(count):
+            dbfs = _FLOOR_DBFS * (1 - cell / count)
             lit = self._level is not None and dbfs < self._level
             box = QRectF(cells.left() + cell * step, cells.top(), max(2.0, step - 2), cells.height())
             rounded(painter, box, 1.5, self._theme.colour(_token(dbfs) if lit else "border"))
         if self._peak is not None:
             x = self._x(self._peak)
             painter.fillRect(QRectF(x - 1, cells.top() - 3, 2, cells.height() + 6), self._theme.colour("text"))
-        if self._floor is not None:
+        if self._floor is not None and not self._compact:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._theme.colour("text2"))
             x, side = self._x(self._floor), px(6)
             corners = [(x - side, 1.0), (x + side, 1.0), (x, 1.0 + side)]
             painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
-        self._paint_ticks(painter, cells.bottom() + px(4))
+        if not self._compact:
+            self._paint_ticks(painter, cells.bottom() + px(4))
         painter.end()
 
     def _paint_ticks(self, painter: QPainter, top: float) -> None:

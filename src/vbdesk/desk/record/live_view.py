@@ -2,21 +2,22 @@
 
 import math
 
-from PySide6.QtCore import QRect, Qt, Slot
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStyle, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import RecordingHealth
 from vbdesk.contract.rounding import whole
 from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
+from vbdesk.desk.record.recording_facts import RecordingFacts
 from vbdesk.desk.record.speech_ring import SpeechRing
 from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area, vertical_line
-from vbdesk.desk.ui.icons import IconView, paint_icon
-from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_text
@@ -31,42 +32,10 @@ _PICTURE, _PICTURE_WANTED = 150, 240
 _WIDE = 1400  # at 100 % text: the prompt grows
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
-_CHIP_PAD, _CHIP_GAP = 10, 5
+_FACTS = 240
 _SLACK = 8  # text width changes a little with its digits
 _LOST_S = 0.05
 _SOON_S = 60
-
-
-class _PhaseChip(QWidget):
-    """The red chip that shows whether a recording runs."""
-
-    def __init__(self) -> None:
-        self._theme = app_theme()
-        super().__init__()
-        self._text, self._icon = pgettext("progress", "Recording"), "dot"
-        self.setAccessibleName(self._text)
-
-    def say(self, text: str, icon: str) -> None:
-        self._text, self._icon = text, icon
-        self.setAccessibleName(text)
-        metrics = QFontMetrics(self._theme.font(Role.LABEL_STRONG))
-        width = _CHIP_PAD + self._theme.px(14) + _CHIP_GAP + metrics.horizontalAdvance(text) + _CHIP_PAD
-        self.setFixedSize(width + 4, self._theme.px(28))
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = antialiased(QPainter(self))
-        ink = self._theme.colour("on_rec")
-        rounded(painter, self.rect().toRectF(), 6, self._theme.colour("rec"))
-        side = self._theme.px(14)
-        icon = QRect(_CHIP_PAD, (self.height() - side) // 2, side, side)
-        text_area = self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, -_CHIP_PAD, 0)
-        icon, text_area = (QStyle.visualRect(self.layoutDirection(), self.rect(), area) for area in (icon, text_area))
-        paint_icon(painter, self._icon, icon.toRectF(), ink)
-        painter.setFont(self._theme.font(Role.LABEL_STRONG))
-        painter.setPen(ink)
-        painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, self._text)
-        painter.end()
 
 
 class LiveView(QWidget):
@@ -77,9 +46,8 @@ class LiveView(QWidget):
         super().__init__()
         self._model = model
         self._following_left = self._narrow = self._lost = False
-        self._chip = _PhaseChip()
-        self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
-        self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
+        self._protocol = ElidedText("", Role.BODY, "text2")
+        self.facts = RecordingFacts(self._protocol)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
         self.speaker = quiet_button(_("Patient screen"), icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
@@ -95,13 +63,6 @@ class LiveView(QWidget):
         self.stop = Button(_("Stop"), ButtonKind.STOP, icon="stop", key=pgettext("key", "Space"), size=ButtonSize.LARGE)
         self._lay_out()
         self._bind()
-
-    def show_setup(self) -> None:
-        """Show the set-up of this recording."""
-        setup = self._model.setup
-        self._subject.setText(setup.subject_name(setup.subject.group_id))
-        self._device.setText("" if setup.device is None else setup.device.name)
-        self._show_task(setup.form.protocol.tasks[0])
 
     @Slot(object)
     def _show_task(self, task: ProtocolTask) -> None:
@@ -125,13 +86,12 @@ class LiveView(QWidget):
 
     def _arrange(self) -> None:
         """In narrow windows hide key hints, then captions; then put the buttons below; at last hide the title."""
-        self._narrow = self.width() < self._theme.px(_HEAD)
-        for part in (self._device, self._device_icon):
-            part.setVisible(not self._narrow)
+        px = self._theme.px
+        self._narrow = self.width() < px(_HEAD)
         self._show_safe()
         self._said.setContentsMargins(*self._margins())
-        button, chip = self.speaker.minimumSizeHint().width(), self._chip.width()
-        self._protocol.setVisible(chip + button + 2 * self._theme.px(_LEAST_PX) + 4 * 14 <= self.width())
+        for shown in (self._protocol.setVisible, self.speaker.show_text):
+            shown(self.width() >= px(_NARROW))
         for shortage in range(5):
             self._arrange_for(shortage)
             for box in self._boxes:
@@ -165,7 +125,8 @@ class LiveView(QWidget):
         """Use the largest type that needs no scrolling; type and waveform shrink for it, the waveform goes last."""
         px = self._theme.px
         sides, above, *_ = self._margins()
-        rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
+        head = self._head.heightForWidth(self.width())
+        rest = self._controls_card.sizeHint().height() + head + 3 * 16
         voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
         ways = [(role, voice) for voice in voices for role in _PROMPTS[:2]]
         ways += [(role, voices[-1]) for role in _PROMPTS[2:]]
@@ -186,19 +147,16 @@ class LiveView(QWidget):
         return sides, above, sides, above
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(14)
-        head.addWidget(self._chip)
-        head.addWidget(self._subject)
-        head.addWidget(self._protocol)
-        head.addStretch(1)
-        for icon, text in ((self._device_icon, self._device), (self._safe_icon, self.safe)):
-            pair = QHBoxLayout()
-            pair.setSpacing(8)
-            pair.addWidget(icon)
-            pair.addWidget(text)
-            head.addLayout(pair)
-        head.addWidget(self.speaker)
+        self._saved = QWidget()
+        pair = QHBoxLayout(self._saved)
+        pair.setContentsMargins(0, 0, 0, 0)
+        pair.setSpacing(8)
+        pair.addWidget(self._safe_icon)
+        pair.addWidget(self.safe)
+        texts = QVBoxLayout()
+        texts.addWidget(self.facts, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._head = PageHeader(texts, self._saved, self.speaker, texts_width=_FACTS)
+        self._head.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
         said = Card(padding=0)
         inner = QWidget()
         text_column = QVBoxLayout(inner)
@@ -215,7 +173,7 @@ class LiveView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addLayout(head)
+        column.addWidget(self._head)
         column.addWidget(said, 1)
         column.addWidget(self._voice)
         column.addWidget(self._controls_card)
@@ -269,14 +227,7 @@ class LiveView(QWidget):
 
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:
-        styles = {
-            RecordPhase.COUNTING_IN: (_("Get ready"), "clock"),
-            RecordPhase.RECORDING: (pgettext("progress", "Recording"), "dot"),
-            RecordPhase.PAUSED: (_("Paused"), "pause"),
-            RecordPhase.ENDING: (_("Saving"), "dot"),
-        }
-        if phase in styles:
-            self._chip.say(*styles[phase])
+        self._show_facts()
         running = phase in (RecordPhase.RECORDING, RecordPhase.PAUSED)
         self.following.setEnabled(phase is RecordPhase.RECORDING and self._following_left)
         self.marker.setEnabled(phase is RecordPhase.RECORDING)
@@ -289,12 +240,18 @@ class LiveView(QWidget):
 
     @Slot(int)
     def _show_count(self, left: int) -> None:
-        self.show_setup()
+        self._show_facts()
+        self._show_task(self._model.setup.form.protocol.tasks[0])
         self.timer.setText(formats.number(left) if left else _("Now"))
         self._limit.setText(_("Starting the microphone") if left == 0 else self._begins_in())
         self._show_speech(0.0)
         self._show_health(RecordingHealth())
         self.waveform.clear()
+
+    def _show_facts(self) -> None:
+        running = self._model.running()
+        if running is not None:
+            self.facts.show_running(running)
 
     @Slot(object)
     def _show_moment(self, moment: Moment) -> None:
@@ -304,6 +261,7 @@ class LiveView(QWidget):
         if text != self.timer.text():
             self.timer.setText(text)
             self._limit.setText(self._limit_text(moment.seconds))
+        self._show_facts()
         self._show_health(moment.health)
         self._show_speech(self._model.task.counted_s(moment.speech))
 
@@ -331,8 +289,7 @@ class LiveView(QWidget):
 
     def _show_safe(self) -> None:
         """Show that sound is saved if space allows; lost sound is always shown."""
-        for part in (self.safe, self._safe_icon):
-            part.setVisible(self._lost or not self._narrow)
+        self._saved.setVisible(self._lost or not self._narrow)
 
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)

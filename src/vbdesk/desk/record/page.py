@@ -25,7 +25,7 @@ from vbdesk.desk.record.import_view import ImportView
 from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
 from vbdesk.desk.record.speaker_window import SpeakerWindow
-from vbdesk.desk.record.view_model import COUNT_IN_S, RecordPhase, RecordViewModel
+from vbdesk.desk.record.view_model import COUNT_IN_S, RecordPhase, RecordViewModel, RunningRecording
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner
 from vbdesk.desk.ui.notice import NoticeAction, Tone
@@ -48,9 +48,11 @@ class RecordPage(QWidget):
 
     Signals:
         recording_changed: (bool) whether a recording is under way.
+        running_changed: `running` gives another value than before.
     """
 
     recording_changed = Signal(bool)
+    running_changed = Signal()
 
     def __init__(
         self,
@@ -122,6 +124,15 @@ class RecordPage(QWidget):
         """Whether a recording is under way."""
         return self.model.phase in _UNDER_WAY
 
+    def running(self) -> RunningRecording | None:
+        """The recording that runs; None if none does."""
+        return self.model.running()
+
+    def end_recording(self) -> None:
+        """End the recording, or call its countdown off."""
+        self.model.cancel_count_in()
+        self.model.stop()
+
     def unfinished(self) -> bool:
         """Whether a recording, its check or an import is open."""
         return self._views.currentWidget() is not self.ready
@@ -149,6 +160,8 @@ class RecordPage(QWidget):
         model, review, imports = self.model, self.review, self.imports
         model.phase_changed.connect(self._show_phase)
         model.phase_changed.connect(self._tell_recording)
+        model.phase_changed.connect(self.running_changed)
+        model.moved.connect(self.running_changed)
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
         model.health_noticed.connect(self._show_health)

@@ -217,11 +217,7 @@ class StageCard(Card):
 
     @Slot(object)
     def _show_levels(self, levels: InputLevels) -> None:
-        silent = levels.held_peak_dbfs < -90.0
-        if silent:
-            self.meter.show_levels(None, None, None)
-        else:
-            self.meter.show_levels(levels.rms_dbfs, levels.held_peak_dbfs, levels.noise_floor_dbfs)
+        self.meter.show_input(levels)
         text, ink = _level_text(levels)
         if text != self._meter_text.text():
             self._meter_text.setText(text)

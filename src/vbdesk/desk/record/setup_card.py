@@ -6,16 +6,14 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
 from vbdesk.desk.record.consent_box import ConsentBox
-from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
+from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject, microphone_name
 from vbdesk.desk.subject_data.subject_detail import detail_label
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.language import N_, _, ngettext, pgettext, translated
+from vbdesk.language import _, ngettext, pgettext, translated
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.subject_names import tidy
-
-_NAMES = {"default": N_("System default"), "pulse": "PulseAudio", "pipewire": "PipeWire"}
 
 
 class SetupCard(Card):
@@ -171,7 +169,7 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_devices(self, devices: list[Device]) -> None:
-        names = [_(_NAMES[device.name]) if device.name in _NAMES else device.name for device in devices]
+        names = [microphone_name(device) for device in devices]
         if [self.device.itemText(index) for index in range(self.device.count())] != names:
             self.device.clear()
             self.device.addItems(names)

@@ -30,7 +30,7 @@ from vbdesk.desk.record.reads import (
 )
 from vbdesk.desk.subject_data.subject_detail import detail_fault
 from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
-from vbdesk.language import Message, _, current, ngettext, translated
+from vbdesk.language import N_, Message, _, current, ngettext, translated
 from vbdesk.outbox.imports.offered_signs import every_service_has
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
@@ -40,6 +40,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
 _LOOKUP_DELAY_MS = 150
+_NAMES = {"default": N_("System default"), "pulse": "PulseAudio", "pipewire": "PipeWire"}
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
 
 
@@ -489,6 +490,11 @@ class RecordSetupViewModel(QObject):
             noticed = self.device_returned if self._choice.returned else self.device_noticed
             noticed.emit(translated(self._choice.notice))
         self._tell_ready()
+
+
+def microphone_name(device: Device) -> str:
+    """How a microphone is shown."""
+    return _(_NAMES[device.name]) if device.name in _NAMES else device.name
 
 
 def _when(moment: datetime, now: datetime) -> str:

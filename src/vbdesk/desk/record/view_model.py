@@ -23,7 +23,7 @@ from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.flow.flow import Flow
 from vbdesk.desk.flow.tasks import Failure, LongLived, SerialTasks, Stoppable, TaskContext
-from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.record.setup_model import RecordSetupViewModel, microphone_name
 from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
 
@@ -68,6 +68,23 @@ class Moment:
     levels: InputLevels
     envelope: NDArray[np.float32]
     marks_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningRecording:
+    """A recording as every page shows it.
+
+    Attributes:
+        subject: with its second line, if it has one.
+        consent: in a few words; empty if the profile asks for none, or while it is being read.
+    """
+
+    phase: RecordPhase
+    subject: str
+    consent: str
+    microphone: str
+    seconds: float
+    levels: InputLevels
 
 
 class FinishedTakes(QObject):
@@ -124,7 +141,7 @@ class RecordViewModel(QObject):
         self.hint = ""
         self._ailment = ""
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
-        self.metadata = setup.metadata(self._clock.now())
+        self.metadata, self._device = setup.metadata(self._clock.now()), setup.device
         self._monitor = Monitor(flow.context.ports.microphone)
         self._monitor_lock = threading.Lock()  # closing waits for a microphone that is being opened
         self._finished_takes = FinishedTakes()
@@ -169,7 +186,7 @@ class RecordViewModel(QObject):
             return
         self._stop_listening()
         self._left, self._marks, self._ailment = self._count_in_s, (), ""
-        self.metadata = self.setup.metadata(self._clock.now())
+        self.metadata, self._device = self.setup.metadata(self._clock.now()), self.setup.device
         self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
         entered, library = self.setup.entered(), self._library
@@ -252,6 +269,19 @@ class RecordViewModel(QObject):
             self._monitor.stop()
         self.setup.stop_watching()
 
+    def running(self) -> RunningRecording | None:
+        """The recording that runs, from its countdown until it is saved; None if none does."""
+        if self.phase in (RecordPhase.READY, RecordPhase.ENDED):
+            return None
+        return RunningRecording(
+            self.phase,
+            self.setup.subject_name(self.metadata.group_id),
+            self.setup.consent.summary(),
+            "" if self._device is None else microphone_name(self._device),
+            self._recorder.elapsed_s,
+            self._recorder.levels(),
+        )
+
     def now(self) -> datetime:
         """The current time."""
         return self._clock.now()
@@ -292,7 +322,7 @@ class RecordViewModel(QObject):
     # The audio lane: calls that may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
-        self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
+        self._recorder.start(self._device, self._about(), lead_in_s=self._count_in_s)
         if len(self.setup.form.protocol.tasks) > 1:
             self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)
 

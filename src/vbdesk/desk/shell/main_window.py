@@ -10,17 +10,20 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, Q
 from vbdesk import __version__
 from vbdesk.desk.flow.tasks import Stoppable, delete_after
 from vbdesk.desk.playback import Playback
+from vbdesk.desk.record.recording_facts import phase_style
+from vbdesk.desk.record.view_model import RunningRecording
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.lock_notice import LockNotice
 from vbdesk.desk.shell.opened_results import OpenedResults
 from vbdesk.desk.shell.page_registry import PageSpec
+from vbdesk.desk.shell.recording_bar import RecordingBar
 from vbdesk.desk.shell.result_notice import ResultNotice
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.typed_entries import has_unsaved_entry, search_field
 from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
-from vbdesk.desk.ui.banner import Banner
+from vbdesk.desk.ui.banner import KEEPS_FOOT, Banner
 from vbdesk.desk.ui.file_drops import FileDrops
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
@@ -33,7 +36,7 @@ from vbdesk.language import _, translated
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
-_NARROW_BELOW = 1120
+_NARROW_BELOW, _LOW = 1120, 500
 _SMALLEST = (860, 560)
 _FRAME = (4, 40)  # maximum frame of window managers, before it is known
 _ADD, _HELP = "add", "help"
@@ -45,6 +48,13 @@ class _Recording(Protocol):
     """A page with work that closing has to wait for."""
 
     recording_changed: SignalInstance
+    running_changed: SignalInstance
+
+    def running(self) -> RunningRecording | None:
+        """The recording that runs; None if none does."""
+
+    def end_recording(self) -> None:
+        """End the recording that runs."""
 
     def is_recording(self) -> bool:
         """Whether a recording is under way."""
@@ -91,7 +101,6 @@ class MainWindow(QMainWindow):
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
         self._theme = app_theme()
         super().__init__()
-        self.setWindowTitle("vbdesk")
         self.setWindowIcon(application_icon(self._theme))
         self.setMinimumSize(*_SMALLEST)
         self._specs = {spec.key: spec for spec in pages}
@@ -108,7 +117,9 @@ class MainWindow(QMainWindow):
         self._sidebar.chosen.connect(self.open_page)
         self._menu = QMenu(self)
         self._sidebar.profile.clicked.connect(self._open_menu)
-        self._status = StatusBar()
+        self._status, self.recording_bar = StatusBar(), RecordingBar()
+        self.recording_bar.stop.clicked.connect(self._stop_recording)
+        self.recording_bar.show_page.clicked.connect(self._show_record_page)
         self._notice = Banner()
         self._stack = QStackedWidget()
         self._notice.float_over(self._stack)
@@ -126,6 +137,7 @@ class MainWindow(QMainWindow):
         self._lock_key = QShortcut(sequence("lock"), self)
         self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
         self._lock_key.activated.connect(self.lock_wanted)
+        self._show_running()
         self._theme.resized.connect(self._forget_unseen_pages)
         self._theme.changed.connect(self._fit_sidebar)
         self.show_no_profile(_("Opening the profile"), "clock")
@@ -173,6 +185,30 @@ class MainWindow(QMainWindow):
         if not running:
             self._question.clear()
         self.results.show_waiting()
+
+    @Slot()
+    def _show_running(self) -> None:
+        """Show a recording that runs: in the title, and at the foot of each page but Record, which is about it."""
+        found = (page.running() for page in self._built.values() if isinstance(page, _Recording))
+        running = next(filter(None, found), None)
+        self.setProperty(KEEPS_FOOT, running is not None and self._shown != _RECORD)
+        self.recording_bar.show_running(running if self.property(KEEPS_FOOT) else None)
+        low = self.height() < self._theme.px(_LOW)
+        self._status.setVisible(not (low and self.property(KEEPS_FOOT)))  # so that the page keeps its place
+        name = "vbdesk"  # and nothing of a person: a title is shown outside the window, and while it is locked
+        self.setWindowTitle(name if running is None else f"{phase_style(running.phase).text} · {name}")
+
+    @Slot()
+    def _stop_recording(self) -> None:
+        """End the recording and show its check."""
+        for page in self._built.values():
+            if isinstance(page, _Recording):
+                page.end_recording()
+        self.open_page(_RECORD)
+
+    @Slot()
+    def _show_record_page(self) -> None:
+        self.open_page(_RECORD)
 
     def page(self) -> QWidget | None:
         """The page that is shown."""
@@ -249,11 +285,13 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(self._built[key])
             if isinstance(built := self._built[key], _Recording):
                 built.recording_changed.connect(self.recording_changed)
+                built.running_changed.connect(self._show_running)
         page = self._built[key]
         self._shown, self._argument = key, argument
         self._sidebar.light(self._specs[key].sidebar or key)
         self._stack.setCurrentWidget(page)
         _life_cycle(page).opened(argument)
+        self._show_running()
         search = search_field(page)
         if search is not None and (searched := self._searches.pop(key, "")):
             search.setText(searched)
@@ -344,6 +382,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         self._notice.say(Tone.INFO, _("Closing. Recordings that are on their way go on the next time vbdesk opens."))
         self._stack.setEnabled(False)
+        self.recording_bar.setEnabled(False)
         self._sidebar.setEnabled(False)
         self.closing.emit()
 
@@ -352,6 +391,7 @@ class MainWindow(QMainWindow):
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
         right.addWidget(self._stack, 1)
+        right.addWidget(self.recording_bar)
         upper = QHBoxLayout()
         upper.setSpacing(0)
         upper.addWidget(self._sidebar)
@@ -373,6 +413,7 @@ class MainWindow(QMainWindow):
         self._leave_page()
         self._shown = None
         self._built.clear()
+        self._show_running()
         while (page := self._stack.currentWidget()) is not None:
             self._stack.removeWidget(page)
             page.deleteLater()

@@ -29,6 +29,8 @@ _STYLES = {
 
 _MOST_ACTIONS = 3
 _EDGE, _FOOT, _GAP, _LEAST_WIDTH = 20, 4, 6, 360
+KEEPS_FOOT = "keepsFoot"
+"""Property of a window: floating messages cover the foot of the page, and nothing below it."""
 _PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
 
 
@@ -247,6 +249,8 @@ def _place_floating(window: QWidget) -> None:
     width = (right - left - _GAP * (len(shown) - 1)) // len(shown)
     in_row = width >= app_theme().px(_LEAST_WIDTH)
     bottom = window.height() - _FOOT
+    if window.property(KEEPS_FOOT):
+        bottom = max(page.mapTo(window, page.rect().bottomLeft()).y() for _banner, page in shown) - _FOOT
     for banner, _page in shown:
         height = banner._float(left, bottom, width if in_row else max(1, right - left))
         if in_row:

@@ -11,10 +11,10 @@ _DIRECTIONS = {"ltr": '[layoutDirection="LeftToRight"]', "rtl": '[layoutDirectio
 _SHEET = Template("""
 QWidget { color: $text; }
 QMainWindow, QDialog, QWidget#page, QWidget#firstStart { background: $bg; }
-QWidget#sidebar, QWidget#statusBar { background: $sidebar; }
+QWidget#sidebar, QWidget#statusBar, QWidget#recordingBar { background: $sidebar; }
 QWidget#sidebar$ltr { border-right: 1px solid $border; }
 QWidget#sidebar$rtl { border-left: 1px solid $border; }
-QWidget#statusBar { border-top: 1px solid $border; }
+QWidget#statusBar, QWidget#recordingBar { border-top: 1px solid $border; }
 
 QLabel[ink="text"] { color: $text; }
 QLabel[ink="text2"] { color: $text2; }
