@@ -281,7 +281,7 @@ def test_what_is_at_the_service_or_handed_over_does_not_go_to_the_trash(library,
         library.discard(asked)
     assert queue.mark_asked(event)
     queue.requeue(event)
-    with pytest.raises(NotAllowed, match="being analysed"):
+    with pytest.raises(NotAllowed, match="may have this recording already"):
         library.discard(asked)
     assert library.trash.items() == []
     assert library.get(asked).state is OutboxState.WAITING

@@ -113,7 +113,9 @@ def sync(
             times=parse_times(time_of or []),
         )
     elif results is None:
-        fail(_("An account of the environment has no library to send from. Name a folder with --results."), USAGE)
+        if profile is None and names_account():
+            fail(_("An account of the environment has no library to send from. Name a folder with --results."), USAGE)
+        fail(_("With --no-send, only results are fetched: name their folder with --results."), USAGE)
     if results is not None:
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:

@@ -11,6 +11,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.outbox.commands import Remove
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.results.correction_actions import CorrectionChoice, CorrectionRead
 from vbdesk.desk.subject.page import SubjectPage
@@ -21,6 +22,7 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.audit_reader import AuditReader
 from vbdesk.outbox.library.corrections import CorrectionReason
 from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.pending_erasures import ErasureScope
 from vbdesk.outbox.library.states import OutboxState
 
 A, B = "ward4-0172", "ward4-0173"
@@ -256,6 +258,25 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
     qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")
     page.correction_notice.button.click()
     qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
+
+
+def test_what_was_answered_is_not_asked_again_when_something_is_destroyed(course, workspace, open_outbox, shelf, qtbot):
+    other = shelf.put(B, OutboxState.CHECKED)
+    page = open_outbox(3)
+    take_id = workspace.library.of_job(course[0]).take_id
+    page.list.choose_keys([take_id])
+    qtbot.waitUntil(page.bar.button("correct").isVisible)
+    page.bar.button("correct").click()
+    answer(page, qtbot, CorrectionChoice.EXCLUDE)
+    qtbot.waitUntil(lambda: "Excluded from" in page.correction_notice.text())
+    asked = []
+    page.view_model.corrections.asked.connect(asked.append)
+    page.view_model.actions.do(Remove((other,), ErasureScope.EVERYTHING))
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
+    page.view_model.refresh()
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert asked == []
+    assert page.list.isVisible()
 
 
 # One number on every page

@@ -72,6 +72,19 @@ def test_several_are_sent_and_kept_back_at_once(shelf, open_outbox, workspace, q
     qtbot.waitUntil(lambda: {state_of(workspace, take_id) for take_id in takes} == {S.CHECKED})
 
 
+def test_a_deletion_says_which_of_the_chosen_ones_stay(shelf, open_outbox, workspace, qtbot):
+    waiting, running = shelf.put("a", S.WAITING), shelf.put("b", S.RUNNING)
+    page = open_outbox(2)
+    choose(page, waiting, running)
+    page.bar.button("delete").click()
+    qtbot.waitUntil(lambda: workspace.library.trash.holds(waiting))
+    qtbot.waitUntil(page.notice.isVisible)
+    assert page.notice.text() == (
+        "1 of 2 could not be changed. What is being sent or analysed cannot be deleted now. Wait for its result."
+    )
+    assert state_of(workspace, running) is S.RUNNING
+
+
 def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, workspace, qtbot):
     waiting, checked = shelf.put("a", S.WAITING), shelf.put("b", S.CHECKED)
     page = open_outbox(2)

@@ -179,13 +179,12 @@ class OutboxActions(QObject):
     def delete(self, choice: Selection) -> None:
         """Move recordings to the trash; ask first about those that it does not keep."""
         take_ids = choice.delete
-        if not take_ids and choice.take_back and choice.take_back == choice.chosen:
-            self._warn(_("Another computer is to send what was handed over. Take it back, then delete it."))
-        elif not take_ids:
-            self._warn(_("What is being sent or analysed cannot be deleted now. Wait for its result."))
+        others = _why_others_stay(choice)
+        if not take_ids:
+            self._warn(others)
         elif take_ids != choice.undoable:
             self._ask(
-                self._question(len(take_ids)),
+                f"{self._question(len(take_ids))} {others}",
                 (_("Delete for good"), partial(self.do, Remove(take_ids, ErasureScope.EVERYTHING))),
             )
         elif self._erasures is not None and choice.with_result == take_ids:
@@ -193,12 +192,15 @@ class OutboxActions(QObject):
                 _(
                     "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
                     "on this computer, and the result stays. Everything: it goes to the trash first."
-                ),
+                )
+                + f" {others}",
                 (_("Everything"), partial(self.do, MoveToTrash(take_ids))),
                 (_("The sound only"), partial(self.do, Remove(take_ids, ErasureScope.SOUND))),
             )
         else:
             self.do(MoveToTrash(take_ids))
+            if others:
+                self._warn(others)
 
     def forget_undo(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
@@ -257,7 +259,7 @@ class OutboxActions(QObject):
     def _ask(self, question: str, *answers: tuple[str, Callable[[], None]]) -> None:
         """Ask about the selection."""
         actions = tuple(NoticeAction(label, run) for label, run in answers)
-        self.noticed.emit(Notice(Tone.WARN, question, actions, topic=ABOUT_SELECTION))
+        self.noticed.emit(Notice(Tone.WARN, question.strip(), actions, topic=ABOUT_SELECTION))
 
     def _warn(self, sentence: str) -> None:
         self.noticed.emit(Notice(Tone.WARN, sentence, (close_action(),)))
@@ -320,6 +322,24 @@ class OutboxActions(QObject):
     def _on_not_confirmed(self, sentence: str) -> None:
         if self._screen.read(UnconfirmedRead) is not None:
             self._warn(sentence)
+
+
+def _why_others_stay(choice: Selection) -> str:
+    """Why some of the chosen recordings, or all, cannot be deleted; empty if all can."""
+    left = set(choice.chosen) - set(choice.delete)
+    if not left:
+        return ""
+    if left == set(choice.take_back):
+        why = _("Another computer is to send what was handed over. Take it back, then delete it.")
+    else:
+        why = _("What is being sent or analysed cannot be deleted now. Wait for its result.")
+    count, all_count = len(left), len(choice.chosen)
+    if count == all_count:
+        return why
+    could_not = ngettext(
+        "{count:,} of {all:,} could not be changed.", "{count:,} of {all:,} could not be changed.", count, all=all_count
+    )
+    return f"{could_not} {why}"
 
 
 def _question(count: int) -> str:

@@ -247,6 +247,11 @@ class CorrectionActions(QObject):
             command = question.answer(CorrectionChoice(change), reason, group_id.strip())
             self._screen.do(command).ended.connect(self._on_ended)
 
+    @Slot()
+    def withdraw(self) -> None:
+        """What was asked is done or given up, and is not asked again."""
+        self._screen.drop(CorrectionRead)
+
     def forget(self) -> None:
         """The page is left: nothing is asked any more."""
         self._screen.clear()

@@ -22,6 +22,7 @@ class RecordingCorrectionCard(CorrectionCard):
         self.wanted.connect(actions.do)
         actions.asked.connect(self._ask)
         actions.answered.connect(self.left)
+        self.left.connect(actions.withdraw)
         actions.refused.connect(self.refuse)
 
     @Slot(object)

@@ -187,7 +187,13 @@ def refuse_unless_deletable(item: RecordingItem) -> None:
     """Raise NotAllowed while the service may have a recording without a result, or another computer is to send it."""
     if item.state is OutboxState.HANDED_OVER:
         raise NotAllowed(message("This recording was handed over to be sent elsewhere. Take it back, then delete it."))
-    if item.fault is None and (item.state in AT_THE_SERVICE or item.unanswered):  # a changed entry gets no result
+    if item.fault is not None:  # a changed entry gets no result
+        return
+    if item.unanswered:
+        raise NotAllowed(
+            message("The service may have this recording already. Wait until that is known, then delete it.")
+        )
+    if item.state in AT_THE_SERVICE:
         raise NotAllowed(message("This recording is being analysed. Wait for the result, then delete it."))
 
 
