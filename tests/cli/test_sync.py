@@ -14,6 +14,7 @@ import typer
 from failing_disk import FailingDisk, fill
 from service_in_process import API
 
+from days_of_use import use_daily
 from list_by_hand import list_by_hand
 from patience import HANGS_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
@@ -208,6 +209,7 @@ def test_the_trash_is_destroyed_after_its_days_also_while_sending_is_paused(reco
     with closing(LockedLibrary(profile, folder, vault, long_ago)) as library:
         old, new = (item.take_id for item in library.list())
         library.discard(old)
+        use_daily(library, 7)
         library.change_settings(paused=True)
     with closing(LockedLibrary(profile, folder, vault)) as library:
         library.discard(new)

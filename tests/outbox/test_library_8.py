@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from days_of_use import use_daily
 from list_by_hand import copies_of_conversion, everything_under, list_by_hand
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "upgrade_base"))
@@ -165,7 +166,7 @@ def test_a_changed_entry_stays_a_named_finding(opened, folder, change, name):
         library.trash.restore(take_id)
     assert library.store.path(take_id).exists()
     library.accept_copy()
-    library.store.clock.advance(100 * 86_400)
+    use_daily(library, 100)
     while library.trash.destroy_due():
         pass
     assert [each.take_id for each in library.trash.items()] == [take_id], "only a person destroys it"

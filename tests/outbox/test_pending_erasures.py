@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from days_of_use import use_daily
 from list_by_hand import list_by_hand
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.outbox.library.audit import AuditAction
@@ -153,7 +154,7 @@ def test_what_can_be_restored_is_not_erased_before_it_is_destroyed_here(own_libr
     library.close()
     library = own_library()
     assert library.erasures.due() == []
-    clock.advance(7 * 86_400)
+    use_daily(library, 7)
     assert library.trash.destroy_due()
     assert library.erasures.due() == [PendingErasure(gone, "ward4-0172", ErasureScope.EVERYTHING, ("job-2",), ())]
     assert library.audio(kept).duration_s == pytest.approx(1)

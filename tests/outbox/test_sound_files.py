@@ -19,6 +19,7 @@ import vbdesk.outbox.library.library
 import vbdesk.outbox.library.sound_files
 import vbdesk.outbox.library.store
 import vbdesk.outbox.library.trash
+from days_of_use import use_daily
 from list_by_hand import everything_under
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import BlockKind, EncryptedTakeWriter, FileDamaged, FileKeyMissing, read_take
@@ -224,7 +225,7 @@ def test_a_deleted_key_is_nowhere_any_more(library, clock, tmp_path, way):
             library.discard(take_id, at_once=way == "discard")
     if way == "trash":
         assert all(keys[take_id] in everything_under(library.store.folder) for take_id in takes)
-        clock.advance(7 * 86_400)
+        use_daily(library, 7)
         assert library.trash.destroy_due()
     found = everything_under(library.store.folder)
     assert all(keys[take_id] in found for take_id in takes if take_id not in chosen)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import vbdesk
+from days_of_use import use_daily
 from list_by_hand import everything_under, list_by_hand
 from vbdesk.capture.encrypted_take import FileKeyMissing, read_take
 from vbdesk.clock import ManualClock
@@ -138,7 +139,8 @@ def test_after_its_days_the_keys_are_nowhere_on_the_disk(library, new_take, cloc
     rows = [library.store.row(take_id) for take_id in gone]
     sealed = [row[name] for row in rows for name in ("details", "result_nonce") if row[name] is not None]
     assert len(sealed) > len(gone), "some have a result"
-    clock.advance(7 * DAY_S - 1)
+    use_daily(library, 6)
+    clock.advance(DAY_S - 1)
     assert not library.trash.destroy_due()
     found = everything_under(library.store.folder)
     assert all(keys[take_id] in found for take_id in chosen)
@@ -194,7 +196,7 @@ def test_recordings_leave_together_or_not_at_all(library, new_take, at_once):
 def test_the_number_of_days_is_a_setting(library, new_take, clock, reopen):
     library.discard(new_take(seconds=1))
     library.change_settings(trash_days=30)
-    clock.advance(29 * DAY_S)
+    use_daily(library, 29)
     assert not library.trash.destroy_due()
     library.close()
     again = reopen()
@@ -216,7 +218,7 @@ def test_the_sync_worker_destroys_without_a_network_and_in_steps(library, new_ta
         library.discard(new_take(seconds=1))
     worker.step()
     assert len(library.trash.items()) == AT_ONCE_MOST + 2
-    clock.advance(8 * DAY_S)
+    use_daily(library, 8)
     worker.step()
     assert len(library.trash.items()) == 2
     worker.step()
@@ -358,9 +360,9 @@ def test_a_changed_entry_is_neither_restored_nor_destroyed_early(library, new_ta
     assert faults == {take_id: ENTRY_CHANGED, other: None}
     with pytest.raises(NotAllowed, match="changed by something other"):
         again.trash.restore(take_id)
-    clock.advance(DAY_S)
+    use_daily(again, 1)
     assert not again.trash.destroy_due()
-    clock.advance(7 * DAY_S)
+    use_daily(again, 7)
     assert again.trash.destroy_due()
     assert [each.take_id for each in again.trash.items()] == [take_id]
     again.trash.destroy([take_id])
@@ -398,7 +400,7 @@ def test_a_recording_that_somebody_else_hides_in_the_trash_is_named(library, wai
     assert any("1 recording was changed" in sentence for sentence in again.warnings)
     assert [(each.take_id, each.fault) for each in again.trash.items()] == [(take_id, ENTRY_CHANGED)]
     assert UploadQueue(again.store).events() == []
-    clock.advance(100 * DAY_S)
+    use_daily(again, 100)
     assert not again.trash.destroy_due()
     assert again.store.path(take_id).exists()
 
@@ -577,9 +579,9 @@ def test_a_clock_that_was_ahead_at_the_deletion_does_not_keep_it_for_years(tmp_p
         wrong.discard(take_id)
     with closing(Library(tmp_path / "library", KEY, right)) as again:
         assert not again.trash.destroy_due()
-        right.advance(6 * DAY_S)
+        use_daily(again, 6)
         assert not again.trash.destroy_due()
-        right.advance(DAY_S)
+        use_daily(again, 1)
         assert again.trash.destroy_due()
 
 
@@ -591,7 +593,7 @@ def test_what_is_restored_while_the_trash_is_dated_again_is_no_longer_in_it(libr
     meanwhile(library, lambda: library.trash.restore(take_id))
     assert not library.trash.destroy_due()
     assert library.trash.items() == []
-    clock.advance(8 * DAY_S)
+    use_daily(library, 8)
     assert not library.trash.destroy_due()
     assert library.whole_audio(take_id).duration_s == 1
 
@@ -611,7 +613,7 @@ def test_what_is_destroyed_while_the_trash_is_dated_again_does_not_come_back(lib
 def test_what_is_deleted_again_while_its_days_end_is_kept_for_its_days(library, new_take, clock, meanwhile):
     take_id = new_take(seconds=1)
     library.discard(take_id)
-    clock.advance(7 * DAY_S)
+    use_daily(library, 7)
 
     def change_of_mind():
         library.trash.restore(take_id)

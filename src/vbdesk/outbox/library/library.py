@@ -25,6 +25,7 @@ from vbdesk.outbox.library.consents import Consents
 from vbdesk.outbox.library.corrections import CorrectionReason, Corrections
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
+from vbdesk.outbox.library.day_count import DaysOfUse
 from vbdesk.outbox.library.integrity_check import (
     accept_findings,
     check_library,
@@ -74,6 +75,7 @@ class Library(RecordingList):
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the upload queue.
         times: the times that the service has confirmed.
+        days_of_use: how many days have passed, for what is destroyed by its age.
         subject_notes: notes and tags of subjects, and which results were opened.
         consents: what subjects have consented to, and withdrawn.
         consent_gate: what the consent policy of the profile allows.
@@ -126,8 +128,15 @@ class Library(RecordingList):
             self.damaged = DamagedTakes(
                 self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
             )
+            self.days_of_use = DaysOfUse(self.store, self.times, service_is_here=erases_at_service)
             self.trash = Trash(
-                self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn
+                self.store,
+                self._sounds,
+                self.erasures,
+                self.times,
+                self.days_of_use,
+                self.settings,
+                self.recall_withdrawn,
             )
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
             self._sounds.finish_erasure()

@@ -1,12 +1,14 @@
 """Delete the sound of recordings that have their result, by the rule that a person has set; their entries stay.
 
 The days count by the service's clock, so that setting the computer's clock back and forth deletes nothing early. The
-computer's clock has to agree, so that a service with a wrong clock does no harm. Without an answer of the service only
-sounds that are deleted directly after their result are deleted.
+computer's clock has to agree, so that a service with a wrong clock does no harm. A service on this computer shares that
+clock, so the days of use count too (`day_count`). Without an answer of the service, only sounds that are deleted
+directly after their result are deleted.
 """
 
 from datetime import datetime, timedelta
 
+from vbdesk.outbox.library.day_count import DayCount
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import RetentionRule
@@ -42,17 +44,22 @@ class SoundRetention:
         rule = self._library.settings().retention
         if rule.rule is RetentionRule.FOR_EVER:
             return []
+        count: DayCount | None = None
         if rule.days == 0:
             rows = self._store.rows(f"{_WITH_SOUND} ORDER BY result_at")
         elif service_time is None:
             return []
         else:
+            if self._library.erasures is not None:
+                count = self._library.days_of_use.count()
             now = min(service_time, self._store.clock.now())
             until = time_text(now - timedelta(days=rule.days))
             rows = self._store.rows(f"{_WITH_SOUND} AND result_at <= ? ORDER BY result_at", (until,))
         found: list[str] = []
         for row in rows:
-            if _may_go(self._store.get(row["take_id"])):
+            item = self._store.get(row["take_id"])
+            passed = count is None or (item.result_at is not None and count.have_passed(item.result_at, rule.days))
+            if passed and _may_go(item):
                 found.append(row["take_id"])
             if len(found) == AT_ONCE_MOST:
                 break

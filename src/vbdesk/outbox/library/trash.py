@@ -3,8 +3,7 @@
 A deleted recording keeps its rows and its sound. `recordings.deleted_at` says that it is in the trash, and only queries
 that name the schema `main` or the view `trash` see it then (`tables.VIEWS`).
 
-The days count by this computer's clock, so that they also pass without a network; where a service has confirmed the
-time since the computer started, the earlier of both counts.
+The days also pass without a network, but not by a jump of the clock (`day_count`).
 """
 
 from collections.abc import Callable, Collection
@@ -14,6 +13,7 @@ from datetime import datetime, timedelta
 from vbdesk.contract.timestamps import is_plausible_now
 from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
+from vbdesk.outbox.library.day_count import DayCount, DaysOfUse
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.service_times import ServiceTimes
@@ -58,12 +58,14 @@ class Trash:
         sounds: SoundFiles,
         erasures: PendingErasures | None,
         times: ServiceTimes,
+        days_of_use: DaysOfUse,
         settings: Callable[[], LibrarySettings],
         recall: Callable[[Collection[str]], None],
     ) -> None:
         """Make it; `recall` takes recordings of subjects that have withdrawn consent out of the queue."""
         self._store, self._sounds, self._erasures = store, sounds, erasures
-        self._times, self._settings, self._recall = times, settings, recall
+        self._times, self._days_of_use = times, days_of_use
+        self._settings, self._recall = settings, recall
 
     def items(self) -> list[TrashedRecording]:
         """The deleted recordings, the last deleted first."""
@@ -89,7 +91,7 @@ class Trash:
                     raise NotAllowed(
                         joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
                     )
-                self._store.set_deleted(take_id, self._store.now())
+                self._store.set_deleted(take_id, time_text(self._days_of_use.count().latest))
                 self._store.note(AuditAction.TRASHED, take_id)
 
     def restore(self, take_id: str) -> None:
@@ -149,35 +151,32 @@ class Trash:
         """
         if self._store.sending_blocked:
             return False
-        days = self._settings().trash_days
-        now = self._now()
-        if not is_plausible_now(now):
+        if not self._store.trashed("TRUE") or not is_plausible_now(self._store.clock.now()):
             return False
-        self._date_again(now)
-        until = time_text(now - timedelta(days=days))
-        if not self._dated("<=", until):
+        count = self._days_of_use.count()
+        self._date_again(count)
+        days = self._settings().trash_days
+        if not self._due(count, days):
             return False
         with self._store.changing():  # what was restored or deleted again meanwhile stays
-            due = self._dated("<=", until)[-AT_ONCE_MOST:]
-            self.destroy(due, _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
+            self.destroy(self._due(count, days)[-AT_ONCE_MOST:], _AFTER_DAYS.format(days), AuditPart.SYNC_WORKER)
         return True
 
-    def _dated(self, comparison: str, moment: str) -> list[str]:
-        """Recordings by their time of deletion, the last first; a changed one is not among them."""
-        found = self._store.trashed(f"deleted_at {comparison} ?", (moment,))
-        return [item.take_id for item in found if item.fault is None]
+    def _due(self, count: DayCount, days: int) -> list[str]:
+        """Recordings that were kept long enough, the last deleted first; a changed one is not among them."""
+        found = [each for each in self._store.trashed("TRUE") if each.fault is None]
+        return [item.take_id for item in found if item.deleted_at and count.have_passed(item.deleted_at, days)]
 
-    def _now(self) -> datetime:
-        here, there = self._store.clock.now(), self._times.service_time()
-        return here if there is None else min(here, there)
-
-    def _date_again(self, now: datetime) -> None:
+    def _date_again(self, count: DayCount) -> None:
         """Count from now for entries whose time of deletion is in the future: the clock was wrong then."""
-        latest = time_text(now + CLOCK_AHEAD)
-        if self._dated(">", latest):
+        if self._dated_after(count.latest + CLOCK_AHEAD):
             with self._store.changing():  # what was restored or destroyed meanwhile does not come back
-                for take_id in self._dated(">", latest):
-                    self._store.set_deleted(take_id, time_text(now))
+                for take_id in self._dated_after(count.latest + CLOCK_AHEAD):
+                    self._store.set_deleted(take_id, time_text(count.latest))
+
+    def _dated_after(self, moment: datetime) -> list[str]:
+        found = self._store.trashed("deleted_at > ?", (time_text(moment),))
+        return [item.take_id for item in found if item.fault is None]
 
 
 _UNSENT = frozenset({OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION})
