@@ -6,6 +6,7 @@ of changes and spool, and the folder for temporary files; all the time while the
 """
 
 import os
+import sqlite3
 import sys
 import threading
 from contextlib import closing, suppress
@@ -33,6 +34,8 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.pending_erasures import ErasureScope
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.subject_erasure import erase_subject
+from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import KEY_FILE, RecoveryKeyWrong, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -205,6 +208,48 @@ def test_no_window_of_a_voice_is_in_any_byte_on_the_disk(encrypted, library, sou
     of_key = Search([tmp_path / "desk", temporary], keys)
     of_key.end()
     assert of_key.found == {"the key": set()}
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
+def test_an_erased_subject_is_named_nowhere_at_the_service_on_this_computer(running, library, sounds, tmp_path):
+    folder, key = tmp_path / "desk" / "service", os.urandom(32)
+    service = LocalService(folder, key, workers=1)
+    credentials = make_account(folder, "tests")
+    note = SubjectNote("zqzq hoarse since May", ("zqzq-tag",), "Zqzq Muster", "zqzq-1956")
+    library.subject_notes.store("ward4-0172", note)
+    takes = put_in_line(library, sounds)
+    dates = {form.encode() for day in ("2026-03-02", "2026-03-09") for form in (f"{day} 09:00:12", f"{day}T09:00:12")}
+    needles = {
+        "id": {b"ward4-0172"},
+        "name": {b"Zqzq Muster", b"zqzq-1956"},
+        "notes": {b"zqzq hoarse", b"zqzq-tag"},
+        "dates": dates,
+        "file": {b"imported.wav"},
+    }
+    try:
+        send(library, service.start(), credentials)
+        assert [library.get(take_id).state for take_id in takes] == [OutboxState.DONE] * 2
+        if not running:
+            service.stop()
+        before = Search([folder], needles)
+        before.end()
+        assert before.found["id"] and before.found["dates"], "the search finds what there is"
+        assert erase_subject(library, "ward4-0172").erased == 2
+        for erasure in library.erasures.due():
+            account_id, jobs, uploads = credentials.account_id, erasure.job_ids, erasure.upload_refs
+            erase_recordings(folder, key, account_id, jobs, uploads, sound_only=False)
+            library.erasures.settle(erasure)
+        assert library.erasures.due() == []
+        with sqlite3.connect(folder / "vbdesk.db") as database:
+            assert database.execute("SELECT COUNT(*) FROM groups").fetchone() == (0,)
+        if running:
+            service.stop()
+        library.close()
+        after = Search([tmp_path / "desk"], needles)
+        after.end()
+        assert after.found == {name: set() for name in needles}
+    finally:
+        service.stop()
 
 
 def _encrypt(folder):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from days_of_use import use_daily
-from list_by_hand import list_by_hand
+from list_by_hand import everything_under, list_by_hand
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -14,6 +14,7 @@ from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
+from vbdesk.outbox.library.subject_erasure import erase_subject
 
 KEY = bytes(range(32))
 
@@ -209,3 +210,15 @@ def test_a_changed_entry_erases_nothing_of_another_recording(own_library, new_ow
     library.discard(take_id, at_once=True)
     assert library.erasures.due() == [PendingErasure(take_id, "", ErasureScope.EVERYTHING, ("job-1",), ())]
     assert library.get(other).fault is None
+
+
+def test_the_group_of_an_erased_subject_is_owed_too(own_library, new_own_take):
+    library = own_library()
+    put(library, new_own_take, OutboxState.DONE, ["job-1"])
+    erase_subject(library, "ward4-0172")
+    of_recording, of_group = sorted(library.erasures.due(), key=lambda erasure: not erasure.job_ids)
+    assert (of_recording.job_ids, of_group.job_ids, of_group.upload_refs) == (("job-1",), (), ())
+    for erasure in (of_recording, of_group):
+        library.erasures.settle(erasure)
+    assert library.erasures.due() == []
+    assert b"ward4-0172" not in everything_under(library.store.folder)

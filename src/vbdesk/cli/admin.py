@@ -227,6 +227,9 @@ def erase_jobs(
     sound_only: Annotated[
         bool, typer.Option("--sound-only", help="Keep the jobs and their results; only of jobs that have ended.")
     ] = False,
+    empty_groups: Annotated[
+        bool, typer.Option("--empty-groups", help="Then erase every group of the account that has no job.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase several jobs, or only their recordings, and uploads. It may be repeated until nothing is left.
@@ -242,6 +245,8 @@ def erase_jobs(
                 with suppress(NotFound):
                     erased += eraser.erase_job(account, job_id).jobs
         erased += eraser.erase_sounds(account, job_ids, upload or [])
+        if empty_groups:
+            eraser.erase_empty_groups(account)
         left = eraser.count_left()
     show({"erased": erased, "left": left}, as_json)
 

@@ -210,7 +210,8 @@ def erase_recordings(
 ) -> None:
     """Erase jobs of the service on this computer, or only their sound, whether it runs or not. Blocks.
 
-    Skips what is already erased, so that it can be repeated after a crash.
+    With the jobs go the account's groups without a job: their ids are those of subjects. Skips what is already erased,
+    so that it can be repeated after a crash.
 
     Args:
         data_dir: the service's data folder.
@@ -226,13 +227,12 @@ def erase_recordings(
     failed = message(
         "The service on this computer could not erase the recording. It is erased as soon as that is possible."
     )
+    extent = "--sound-only" if sound_only else "--empty-groups"
     chosen = [part for job_id in job_ids for part in ("--job", job_id)]
     chosen += [part for reference in upload_refs for part in ("--upload", reference)]
-    if not chosen:
-        return
     done = _admin(
         failed, "job", "erase", "--data-dir", str(data_dir), "--account", account_id,
-        *chosen, *(["--sound-only"] if sound_only else []), "--json", key=key,
+        *chosen, extent, "--json", key=key,
     )  # fmt: skip
     if done["left"]:
         raise LocalServiceFailed(failed)

@@ -445,3 +445,17 @@ def test_the_operator_erases_several_jobs_at_once_and_again(bench):
         assert json.loads(done.stdout)["erased"] == told
         assert bench.client.get(f"/v2/jobs/{jobs[0]}").status_code == (200 if options else 404)
         assert bench.stored_audio() == []
+
+
+def test_the_operator_erases_groups_without_a_job(bench):
+    kept, gone = bench.submit_to("kept"), bench.submit_to("gone")
+    for job_id in (kept, gone):
+        bench.finish(job_id)
+    settings, account = bench.service.context.settings, bench.account.account_id
+    environment = {"VBDESK_DATABASE_URL": settings.database_url}
+    command = ["job", "erase", "--data-dir", str(settings.data_dir), "--account", account, "--json", "--job", gone]
+    for options, groups in (([], {"kept", "gone"}), (["--empty-groups"], {"kept"})):
+        done = CliRunner().invoke(app, [*command, *options], env=environment)
+        assert done.exit_code == 0, done.output
+        assert {group["group_id"] for group in bench.get("/v2/groups")["groups"]} == groups
+    assert bench.get("/v2/groups/kept/jobs")["total_jobs"] == 1

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.store import Store
 
@@ -24,7 +25,7 @@ class ErasureScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingErasure:
-    """One recording that the service has to erase.
+    """One recording that the service has to erase, or the group of a subject that was erased.
 
     Attributes:
         job_ids: every job that the service ever made for it.
@@ -61,6 +62,10 @@ class PendingErasures:
             job_ids |= set() if row["job_id"] is None else {str(row["job_id"])}
         if job_ids or upload_refs:
             self._store_row(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), tuple(upload_refs)))
+
+    def add_subject(self, group_id: str) -> None:
+        """Plan the erasure of a subject's group, which names no job. Within the transaction that erases the subject."""
+        self._store_row(PendingErasure(new_id(), group_id, ErasureScope.EVERYTHING, (), ()))
 
     def due(self) -> list[PendingErasure]:
         """Erasures that the service should do now."""

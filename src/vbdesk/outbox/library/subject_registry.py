@@ -100,6 +100,11 @@ def _traces(erasing: SubjectErasure) -> None:
     erasing.library.drop_traces()
 
 
+def _service(erasing: SubjectErasure) -> None:
+    if erasing.library.erasures is not None:
+        erasing.library.erasures.add_subject(erasing.group_id)
+
+
 TABLES_HELD = (
     Holding("recordings", Fate.ERASED, "recordings and the keys of their sound, in the trash too", _recordings),
     Holding("results", Fate.ERASED, "leave with their recording", _recordings),
@@ -110,7 +115,7 @@ TABLES_HELD = (
     Holding("subjects", Fate.ERASED_LAST, "note, tags, name, second line, languages", _note),
     Holding("corrections_due", Fate.ERASED_LAST, "what the service has still to do, once it has", _events),
     Holding("subject_keys", Fate.ERASED_LAST, "the key of what events say; an event names it", _events),
-    Holding("settings", Fate.STAYS, "what the service on this computer still has to erase, until it has"),
+    Holding("settings", Fate.ERASED_LAST, "what the service on this computer has to erase; until it has", _service),
     Holding("audit", Fate.STAYS, "consents: prove what was asked, and stop what other computers still have"),
     Holding("removed", Fate.NOBODYS, "random ids of recordings that are gone"),
     Holding("jobs", Fate.NOBODYS, "random ids, so that no old job is taken for a new one"),

@@ -87,6 +87,16 @@ def list_account_groups(connection: Connection, account_id: str, limit: int) -> 
     return list(connection.execute(query).scalars())
 
 
+def list_empty_groups(connection: Connection, account_id: str) -> list[str]:
+    """Return the keys of the account's groups that have no job and against which none is read."""
+    used = sa.or_(
+        sa.exists().where(memberships.c.group_key == groups.c.group_key),
+        sa.exists().where(jobs.c.history_key == groups.c.group_key),
+    )
+    query = sa.select(groups.c.group_key).where(groups.c.account_id == account_id, ~used)
+    return list(connection.execute(query).scalars())
+
+
 def list_account_jobs(connection: Connection, account_id: str, limit: int) -> Sequence[AnyRow]:
     """Return `job_id`, `audio_key` and `upload_ref` of at most `limit` jobs of the account."""
     return connection.execute(sa.select(*_JOB_COLUMNS).where(jobs.c.account_id == account_id).limit(limit)).all()

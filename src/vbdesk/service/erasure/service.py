@@ -114,6 +114,19 @@ class Eraser:
 
         return self._without_files(*self._database.write(erase))
 
+    def erase_empty_groups(self, account_id: str) -> None:
+        """Erase the account's groups without a job: a group's id may name a person."""
+
+        def erase(connection: Connection) -> None:
+            groups.lock(connection, repository.list_empty_groups(connection, account_id))
+            empty = repository.list_empty_groups(connection, account_id)
+            repository.forget_in_snapshot(connection, account_id, empty)
+            for group_key in empty:
+                groups.delete(connection, group_key)
+
+        self._database.write(erase)
+        self._database.scrub()
+
     def count_account(self, account_id: str) -> AccountContent:
         """Count what a deletion of the account would remove. Raises NotFound."""
         with self._database.reading() as connection:
