@@ -139,7 +139,7 @@ def test_what_misses_an_answer_waits_for_it_until_consent_is_withdrawn(required,
     ask_without_an_answer(required)
     assert required.get(take_id).bundle_id is not None
     assert chosen(required, take_id).delete == ()
-    with pytest.raises(NotAllowed, match="Wait for the result"):
+    with pytest.raises(NotAllowed, match="Wait until that is known"):
         required.discard(take_id)
     required.withdraw_consent(SUBJECT)
     assert erase_subject(required, SUBJECT).left == ()
