@@ -11,6 +11,7 @@ from failing_disk import FailingDisk, fill
 from pyarrow import parquet
 from pypdf import PdfReader
 
+from vbdesk.cli.export import export as export_command
 from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
 from vbdesk.client import AudioSource, Target
 from vbdesk.clock import utc_now
@@ -209,6 +210,21 @@ def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tm
     note_export(None, tmp_path, "csv, subjects=1", vault)
     held.close()
     assert "not in the audit log" in capsys.readouterr().err
+
+
+def test_an_export_from_this_computers_service_says_at_once_that_the_desk_is_open(tmp_path, capsys, monkeypatch):
+    for name in ("VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    profile = Profile("p-1", "Here", "local", None, "acc-1")
+    ProfileStore(tmp_path).save(profile)
+    held = LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), MemoryVault())
+    monkeypatch.setattr("vbdesk.cli.export.open_client", None)  # nothing is asked
+    with pytest.raises(typer.Exit) as ended:
+        export_command("json", ["ward4-0172"], every=False, out=tmp_path / "out", data_dir=tmp_path)
+    held.close()
+    assert ended.value.exit_code == 3
+    assert "open in another window" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_all_subjects_of_the_account_are_exported(vbdesk, near_service, subject, tmp_path):

@@ -35,7 +35,7 @@ from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.settings import ConsentRules, Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
-from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultWaiting
 from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
 from vbdesk.outbox.sync.sync_worker import SyncWorker
@@ -812,3 +812,23 @@ def test_decisions_before_one_that_is_refused_are_said_to_be_kept(doubtful, tmp_
     said = capsys.readouterr().err
     assert "Your decision about the time of 1 recording is kept" in said
     assert "No recording no-such-take waits" in said
+
+
+def test_a_keyring_that_does_not_answer_ends_with_a_status_of_its_own_and_changes_nothing(
+    record, profile, tmp_path, vault, monkeypatch, capsys
+):
+    record(1).close()
+    folder = library_folder(tmp_path, profile.profile_id)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def silent(*_args):
+        raise VaultWaiting("The keyring has not answered.")
+
+    monkeypatch.setattr("vbdesk.outbox.profiles.vault.ASK_EVERY_S", 0.0)
+    for name in ("get", "get_without_prompt"):
+        monkeypatch.setattr(vault, name, silent)
+    with pytest.raises(typer.Exit) as ended:
+        sync(tmp_path, vault)
+    assert ended.value.exit_code == 5
+    assert "The keyring has not answered." in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

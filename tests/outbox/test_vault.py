@@ -12,6 +12,7 @@ from patience import HANGS_S
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import (
+    ASKED_AT_MOST,
     KeyringVault,
     MemoryVault,
     VaultFailed,
@@ -248,6 +249,17 @@ def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
 
     assert retry_while_waiting(lambda: vault.get(NAME), said.append, pause) == "one"
     assert len(said) == 1
+
+
+def test_a_command_ends_if_nobody_answers_the_keyring(backend):
+    vault = KeyringVault(read_timeout_s=0.02)
+    vault.set(NAME, "one")
+    backend.locked = True
+    said, pauses = [], []
+    with pytest.raises(VaultWaiting):
+        retry_while_waiting(lambda: vault.get(NAME), said.append, pauses.append)
+    assert (len(said), len(pauses)) == (1, ASKED_AT_MOST - 1)
+    backend.answer(unlock=True)
 
 
 def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dialog(

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from vbdesk.outbox.profiles.profiles import Profile
     from vbdesk.outbox.profiles.vault import Vault
 
-REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
+REFUSED, USAGE, LATER, ACT_FIRST, KEYRING_SILENT, STOPPED = 1, 2, 3, 4, 5, 130
 
 STATUSES = (
     "Ends with 0, or with one sentence and 1: something was refused or failed; 2: the command line is wrong; 3: the "
     "service cannot be reached now, or the disk takes no data, try later; 4: a person must act first (key, keyring, "
-    "credits, consent, a doubtful time); 130: stopped."
+    "credits, consent, a doubtful time); 5: the keyring did not answer; 130: stopped."
 )
 
 ProfileName = Annotated[
@@ -112,7 +112,7 @@ def report_errors() -> Iterator[None]:
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
-    from vbdesk.outbox.profiles.vault import VaultError
+    from vbdesk.outbox.profiles.vault import VaultError, VaultWaiting
 
     try:
         yield
@@ -128,6 +128,8 @@ def report_errors() -> Iterator[None]:
         fail(
             _("{error} The desk takes the recovery key when it opens this profile.", error=translated(error)), ACT_FIRST
         )
+    except VaultWaiting as error:
+        fail(translated(error), KEYRING_SILENT)
     except (VaultError, LibraryKeyMissing) as error:
         fail(translated(error), ACT_FIRST)
     except InUse as error:

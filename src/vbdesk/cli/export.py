@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
-from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
+from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, names_account, open_client
+from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export, refuse_beside_desk
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
@@ -120,6 +120,8 @@ def export(
     try:
         if server is None and not force and (groups or kind.one_folder):
             refuse_overwriting(folder, expected_files(kind, groups, options.scope))  # before a long read
+        if profile is not None or not names_account():
+            refuse_beside_desk(profile, data_dir)
         records, of_profile = _read(groups, profile, data_dir, service_language, results)
         if not records:
             fail(_("The account has no subject yet."), REFUSED)

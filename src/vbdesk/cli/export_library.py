@@ -80,6 +80,24 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
             fail(_(_NOT_NOTED, reason=translated(reason)), LATER)
 
 
+def refuse_beside_desk(profile: str | None, data_dir: Path | None) -> None:
+    """End the command at once if the desk is open on a profile whose service it runs: nobody else can read it."""
+    from vbdesk.cli.connection import named_profile
+    from vbdesk.cli.paths import desk_paths
+    from vbdesk.outbox.library.opening import LibraryInUse, lock_library
+    from vbdesk.outbox.profiles.profiles import library_folder
+
+    paths = desk_paths(data_dir)
+    known = named_profile(profile, paths)
+    folder = library_folder(paths.data, known.profile_id)
+    if known.base_url is not None or not folder.exists():
+        return
+    try:
+        lock_library(folder).release()
+    except LibraryInUse as error:
+        fail(translated(error), LATER)
+
+
 @contextmanager
 def _library(
     profile: str | None, data_dir: Path | None, vault: "Vault | None", otherwise: str

@@ -51,17 +51,21 @@ class DayCount:
 
 
 class DaysOfUse:
-    """Stores the days on which the desk ran, in the library's encrypted settings."""
+    """Stores the days on which the desk ran, in the library's encrypted settings.
+
+    Attributes:
+        service_is_here: whether the service runs on this computer and shares its clock.
+    """
 
     def __init__(self, store: Store, times: ServiceTimes, *, service_is_here: bool) -> None:
-        self._store, self._times, self._service_is_here = store, times, service_is_here
+        self._store, self._times, self.service_is_here = store, times, service_is_here
 
     def count(self) -> DayCount:
         """Count the present day. It writes at most twice a day, unless the clock is set."""
         here, there = self._store.clock.now(), self._times.service_time()
         now, latest = (here, here) if there is None else (min(here, there), max(here, there))
         today = in_zone(now, UTC).date()
-        confirmed = there is not None and not self._service_is_here and there - now <= RIGHT
+        confirmed = there is not None and not self.service_is_here and there - now <= RIGHT
         before = self._stored()
         if before and before[-1][0] == today and (before[-1][1] or not confirmed):
             return DayCount(now, latest, before)

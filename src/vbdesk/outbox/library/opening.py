@@ -72,6 +72,7 @@ class LockedLibrary(Library):
             actor = AuditActor(part, profile.account_id)
             policy = read_policy() if policy is None else policy
             super().__init__(folder, key, clock, actor, keyring, erases_at_service=local, policy=policy)
+            self.days_of_use.service_is_here = profile.on_this_computer  # also if another program runs it
         except BaseException:
             self._held.release()
             raise

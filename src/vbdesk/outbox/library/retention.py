@@ -50,7 +50,7 @@ class SoundRetention:
         elif service_time is None:
             return []
         else:
-            if self._library.erasures is not None:
+            if self._library.days_of_use.service_is_here:
                 count = self._library.days_of_use.count()
             now = min(service_time, self._store.clock.now())
             until = time_text(now - timedelta(days=rule.days))

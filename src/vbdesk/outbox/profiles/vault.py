@@ -23,6 +23,8 @@ READ_TIMEOUT_S = 3.0
 PROMPT_TIMEOUT_S = 120.0
 """Timeout of a writer: a person has just started it and sees the dialog."""
 ASK_EVERY_S = 1.0
+ASKED_AT_MOST = 30
+"""How often a command asks, each time for up to `READ_TIMEOUT_S`."""
 
 T = TypeVar("T")
 
@@ -253,22 +255,22 @@ class _Call:
 def retry_while_waiting(
     ask: Callable[[], T], say: Callable[[str], None], pause: Callable[[float], object] = time.sleep
 ) -> T:
-    """Call `ask` again while the keyring waits for a person; reports that once with `say`.
+    """Call `ask` again while the keyring waits for a person, for about two minutes; reports that once with `say`.
 
-    For commands, where a person can press Ctrl-C.
+    For commands, which a schedule may start where nobody sees the keyring's window.
 
     Raises:
-        VaultError: any other than VaultWaiting.
+        VaultWaiting: nobody has answered the keyring.
+        VaultError: any other.
     """
-    said = False
-    while True:
+    for attempt in range(ASKED_AT_MOST - 1):
         try:
             return ask()
         except VaultWaiting as waiting:
-            if not said:
+            if attempt == 0:
                 say(str(waiting))
-            said = True
         pause(ASK_EVERY_S)
+    return ask()
 
 
 def keyring_name() -> str:
