@@ -387,6 +387,12 @@ def test_a_wrong_command_line_is_said(vbdesk, arguments, sentence):
     assert sentence in done.stderr
 
 
+def test_fetching_for_a_profile_without_a_folder_says_what_is_missing(vbdesk):
+    done = vbdesk("sync", "--no-send", "--profile", "ward 4")
+    assert done.exit_code == 2
+    assert "With --no-send, only results are fetched: name their folder with --results." in done.stderr
+
+
 def test_a_recording_that_somebody_changed_is_said_and_keeps_no_other_back(record, tmp_path, vault, capsys):
     library = record(2)
     folder, first = library.store.folder, library.list()[-1].take_id
