@@ -25,10 +25,12 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
 from vbdesk.clock import SystemClock
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.flow.context import ProgramContext
 from vbdesk.desk.flow.flow import ProgramFlow
 from vbdesk.desk.flow.tasks import TaskOwner
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
@@ -326,3 +328,12 @@ def open_desk(qtbot):
     for desk in opened:
         desk.window.deleteLater()
         desk.deleteLater()
+
+
+@pytest.fixture
+def desk(qtbot, open_desk, ports):
+    """The window with an open profile."""
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    opened = open_desk(ports)
+    qtbot.waitUntil(lambda: isinstance(opened.window.page(), RecordPage))
+    return opened

@@ -11,7 +11,6 @@ from vbdesk import __version__
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.first_start.page import FirstStartPage
-from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.help.reads import read_about
 from vbdesk.desk.help.window import ABOUT, SHORTCUTS
 from vbdesk.desk.outbox.page import OutboxPage
@@ -24,15 +23,6 @@ from vbdesk.desk.ui.shortcuts import _KEYS, Shortcut, key_of, sequence, shortcut
 from vbdesk.language import Language, reading_in
 
 SCREEN, SECOND = QRect(0, 0, 1920, 1040), QRect(1920, 0, 1280, 1000)
-
-
-@pytest.fixture
-def desk(qtbot, open_desk, ports):
-    """The window with an open profile."""
-    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    opened = open_desk(ports)
-    qtbot.waitUntil(lambda: isinstance(opened.window.page(), RecordPage))
-    return opened
 
 
 def press(desk, name):

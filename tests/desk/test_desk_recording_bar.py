@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.ui.notice import Tone
@@ -20,15 +19,6 @@ from cut_words import cut_words
 
 LOOKS = [((1024, 640), 1.0), ((1024, 640), 2.0), ((1280, 800), 1.0), ((1280, 800), 2.0), ((1920, 1080), 1.0)]
 SUBJECT = "ward4-0172"
-
-
-@pytest.fixture
-def desk(qtbot, open_desk, ports):
-    """The window with an open profile."""
-    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    opened = open_desk(ports)
-    qtbot.waitUntil(lambda: isinstance(opened.window.page(), RecordPage))
-    return opened
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What every page shows of a recording that runs: its state, for whom, with which consent, microphone and level."""
+"""What every page shows of a recording that runs: its state, subject, consent, microphone and level."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget

@@ -212,9 +212,9 @@ class CorrectionActions(QObject):
     """Asks about one recording, and corrects its course.
 
     Signals:
-        asked: (CourseQuestion) what can be done.
+        asked: (CorrectionQuestion) what can be done.
         answered: what was asked about last was done.
-        changed: (CourseChanged) something was done.
+        changed: (CorrectionDone) something was done.
         refused: (str) why it was not, and what to do.
     """
 
